@@ -1,0 +1,16 @@
+/** Small things with no opinion about actors. */
+export { assert, AssertionFailure, unreachable } from './assert.ts'
+export { afterIo, afterTurn, systemClock, type Clock, type Timer } from './clock.ts'
+export { Deque } from './deque.ts'
+export { Accident, fault, isFault, type Fault, type FaultDetail } from './fault.ts'
+export { Heap, type HeapItem } from './heap.ts'
+export {
+  lineLog,
+  silentLog,
+  type LineLogOptions,
+  type Log,
+  type LogFields,
+  type LogLevel,
+} from './log.ts'
+export { PRODUCT } from './product.ts'
+export { freshId, freshSeed, random, type Random } from './random.ts'
