@@ -28,8 +28,8 @@ export interface ClockHost {
   arm(delayMs: number, callback: () => void): () => void
 }
 
-/** Node turns any longer delay into 1 ms. */
-export const DELAY_MS_MAX: number = 2 ** 31 - 1
+// Node turns any longer delay into 1 ms.
+const DELAY_MS_MAX = 2 ** 31 - 1
 
 export function clockOver(host: ClockHost): Clock {
   return {
