@@ -1,0 +1,48 @@
+/**
+ * A worker process as its parent sees it: it is `ready`, is told to go, and is ready again or
+ * answers with its samples. Its end without an answer, or its silence, is an error.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type Samples = Readonly<Record<string, readonly number[]>>
+export type Answer = 'ready' | Readonly<{ samples?: Samples; skipped?: string }>
+
+const PROGRAM = join(import.meta.dirname, 'worker.mjs')
+const PROCESS_MS_MAX = 90_000
+
+/** Stripping types takes longer than most workloads; a cache of compiled modules ends that. */
+const CACHE = join(tmpdir(), 'flytower-bench-cache')
+
+export class Worker {
+  readonly #child: ChildProcess
+  #heard = Promise.withResolvers<Answer>()
+  #errors = ''
+
+  constructor(args: readonly string[]) {
+    this.#child = spawn(process.execPath, ['--expose-gc', PROGRAM, ...args], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      timeout: PROCESS_MS_MAX,
+      env: { ...process.env, NODE_COMPILE_CACHE: CACHE },
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text
+    })
+    this.#child.on('message', (answer: Answer) => this.#heard.resolve(answer))
+    this.#child.on('error', (error) => this.#heard.reject(error))
+    this.#child.on('close', (code, signal) => {
+      const line = this.#errors.split('\n').find((text) => /error/i.test(text))
+      this.#heard.reject(new Error(line ?? `ended with ${signal ?? code}`))
+    })
+  }
+
+  answer(): Promise<Answer> {
+    return this.#heard.promise
+  }
+
+  go(): void {
+    this.#heard = Promise.withResolvers()
+    this.#child.send('go')
+  }
+}
