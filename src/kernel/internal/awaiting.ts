@@ -1,0 +1,107 @@
+/**
+ * An async handler in flight.
+ *
+ * The cell rests until the promise settles and its mail keeps its order. The two
+ * callbacks are made once for a life of the cell, not once a message. A promise
+ * that settles after its handler was given up (overdue, restarted, stopped) is
+ * ignored.
+ */
+import { Accident, fault } from '../../std/index.ts'
+import type { Step } from '../behavior.ts'
+import { extrasOf, lower, raise, rest, wake, type Cell } from './cell.ts'
+import { claim, drainClaimed } from './dispatch.ts'
+import { fail } from './failing.ts'
+import { AWAIT } from './status.ts'
+import type { TimerEntry } from './timer-queue.ts'
+
+export type Apply = (cell: Cell, mail: unknown, step: Step<never>) => void
+
+export class Waiting {
+  readonly cell: Cell
+  mail: unknown = undefined
+  promise: PromiseLike<unknown> | null = null
+  /** Counts the handlers; a sweep that finds the same number twice has found a slow one. */
+  turn = 0
+  watched = false
+  /** The handler that was reported as slow. */
+  named = 0
+  readonly settled: (step: Step<never>) => void
+  readonly failed: (error: unknown) => void
+  #limit: TimerEntry | null = null
+
+  constructor(cell: Cell, apply: Apply) {
+    this.cell = cell
+    this.settled = (step) => {
+      if (!this.#close()) return
+      const claimed = claim()
+      extrasOf(cell).failing = null
+      if (step !== undefined) apply(cell, this.mail, step)
+      goOn(cell, claimed)
+    }
+    this.failed = (error) => {
+      if (!this.#close()) return
+      const claimed = claim()
+      fail(cell, this.mail, error)
+      goOn(cell, claimed)
+    }
+  }
+
+  open(mail: unknown, promise: PromiseLike<Step<never>>): void {
+    const { cell } = this
+    this.mail = mail
+    this.promise = promise
+    this.turn++
+    raise(cell, AWAIT)
+    rest(cell)
+    const limit = cell.extras?.options.handlerMs
+    if (limit !== undefined) this.#limit = cell.core.timers.after(limit, () => this.#overdue(limit))
+    cell.core.slowTurns.watch(this)
+    promise.then(this.settled, this.failed)
+  }
+
+  /** Whatever it comes to, nobody waits for it any more. */
+  abandon(): void {
+    this.promise = null
+    if (this.#limit !== null) this.cell.core.timers.cancel(this.#limit)
+    this.#limit = null
+    this.cell.core.slowTurns.forget(this)
+  }
+
+  #close(): boolean {
+    const { cell } = this
+    if (this.promise === null) return false
+    this.promise = null
+    if (this.#limit !== null) cell.core.timers.cancel(this.#limit)
+    this.#limit = null
+    lower(cell, AWAIT)
+    return true
+  }
+
+  #overdue(limit: number): void {
+    const { cell, mail } = this
+    const extras = extrasOf(cell)
+    this.abandon()
+    extras.awaiting = null
+    extras.abort?.abort()
+    extras.abort = null
+    lower(cell, AWAIT)
+    fail(
+      cell,
+      mail,
+      new Accident(
+        fault('handler-overdue', `a handler of ${cell.path} did not settle within ${limit} ms`, {
+          actor: cell.path,
+          handlerMs: limit,
+          remedy: 'heed ctx.signal, pipe the promise instead of awaiting it, or allow more time',
+        }),
+      ),
+    )
+    wake(cell)
+  }
+}
+
+/** A settled promise is a turn of its own: an idle loop runs in it, without another hop. */
+function goOn(cell: Cell, claimed: boolean): void {
+  wake(cell)
+  if (claimed) drainClaimed()
+}

@@ -1,0 +1,71 @@
+/** Makes resume conditions come true: each arms what it waits for and can be disarmed. */
+import { unreachable } from '../../std/index.ts'
+import type { ResumeCondition } from '../suspension.ts'
+import { waitForRoom } from './capacity.ts'
+import { Cell } from './cell.ts'
+import type { Core } from './core.ts'
+
+type Disarm = () => void
+const nothing: Disarm = () => undefined
+
+/** Calls `fire` once when the condition comes true, which may be at once. */
+export function arm(condition: ResumeCondition, core: Core, fire: () => void): Disarm {
+  switch (condition.type) {
+    case 'manual':
+      return nothing
+    case 'after': {
+      const entry = core.timers.after(condition.ms, fire)
+      return () => void core.timers.cancel(entry)
+    }
+    case 'signal':
+      return core.signals.wait(condition.key, fire)
+    case 'capacity': {
+      const target: unknown = condition.target
+      if (target instanceof Cell) return waitForRoom(target, condition.room, fire)
+      fire() // whatever else can be told has no bound to wait for
+      return nothing
+    }
+    case 'promise':
+      condition.promise.then(fire, fire)
+      return nothing
+    case 'all':
+      return armAll(condition.of, core, fire)
+    case 'any':
+      return armAny(condition.of, core, fire)
+    default:
+      return unreachable(condition)
+  }
+}
+
+function armAll(of: readonly ResumeCondition[], core: Core, fire: () => void): Disarm {
+  let left = of.length
+  if (left === 0) {
+    fire()
+    return nothing
+  }
+  const disarms = of.map((each) =>
+    arm(each, core, () => {
+      if (--left === 0) fire()
+    }),
+  )
+  return () => disarms.forEach((disarm) => disarm())
+}
+
+function armAny(of: readonly ResumeCondition[], core: Core, fire: () => void): Disarm {
+  const disarms: Disarm[] = []
+  let done = false
+  const once = (): void => {
+    if (done) return
+    done = true
+    for (const disarm of disarms) disarm()
+    fire()
+  }
+  for (const each of of) {
+    if (done) break
+    disarms.push(arm(each, core, once))
+  }
+  return () => {
+    done = true
+    for (const disarm of disarms) disarm()
+  }
+}

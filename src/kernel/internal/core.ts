@@ -1,0 +1,73 @@
+/**
+ * What all cells of one system share, and nothing that two systems share.
+ */
+import type { Clock, Log, Random } from '../../std/index.ts'
+import { Metrics } from '../metrics.ts'
+import type { TraceEntry } from '../trace.ts'
+import { Asks } from './asks.ts'
+import type { Cell } from './cell.ts'
+import { DeadLetterOffice } from './dead-letters.ts'
+import { DEFAULTS, type Options } from './options.ts'
+import type { Mailbox } from './mailbox.ts'
+import type { ReadyQueue } from './ready-queue.ts'
+import { Registry } from './registry.ts'
+import { Signals } from './signals.ts'
+import { SlowTurns } from './slow-turns.ts'
+import { TimerQueue } from './timer-queue.ts'
+import { Tracer } from './tracer.ts'
+
+export type CoreParts = Readonly<{
+  name: string
+  clock: Clock
+  random: Random
+  log: Log
+  ready: ReadyQueue<Mailbox>
+  /** Express entries per cell: EXPRESS_MAX, or 0 where the order is chosen from outside. */
+  quota: number
+  /** Whether newborns may be parked, which is an express lane of its own. */
+  parks: boolean
+  slowTurnMs: number
+}>
+
+export class Core {
+  readonly name: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly ready: ReadyQueue<Mailbox>
+  readonly quota: number
+  readonly parks: boolean
+  readonly defaults: Options = DEFAULTS
+  readonly metrics: Metrics = new Metrics()
+  readonly tracer: Tracer
+  readonly timers: TimerQueue
+  readonly registry: Registry
+  readonly signals: Signals = new Signals()
+  readonly deadLetters: DeadLetterOffice
+  readonly asks: Asks
+  readonly slowTurns: SlowTurns
+  /** Names anonymous actors, on first need. */
+  names = 0
+  root: Cell | null = null
+
+  constructor(parts: CoreParts) {
+    this.name = parts.name
+    this.clock = parts.clock
+    this.random = parts.random
+    this.log = parts.log
+    this.ready = parts.ready
+    this.quota = parts.quota
+    this.parks = parts.parks
+    this.timers = new TimerQueue(parts.clock)
+    this.tracer = new Tracer(parts.clock, parts.log)
+    this.registry = new Registry()
+    this.deadLetters = new DeadLetterOffice(this)
+    this.asks = new Asks(this.timers, () => parts.clock.monotonic())
+    this.slowTurns = new SlowTurns(this, parts.slowTurnMs)
+  }
+
+  /** Says what happened, where somebody listens. */
+  trace(cell: Cell, type: TraceEntry['type'], facts?: Readonly<Record<string, unknown>>): void {
+    if (this.tracer.active) this.tracer.write(cell.path, type, facts)
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * The slow path of a tell: everything that one compare of the credit could not
+ * decide. Stopped, validated at the door, newborn, suspended, full.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { OfferOptions } from '../behavior.ts'
+import type { Refusal } from '../ref.ts'
+import {
+  addWaiter,
+  cycleThrough,
+  Outbox,
+  OUTBOX_MAX,
+  roomIn,
+  roomOf,
+  type Waiter,
+} from './capacity.ts'
+import { extrasOf, lower, mailboxOf, raise, wake, type Cell } from './cell.ts'
+import * as dispatch from './dispatch.ts'
+import { NONE, type Mailbox } from './mailbox.ts'
+import {
+  fullFault,
+  refuseCycle,
+  refuseFull,
+  refuseInvalid,
+  refuseStopped,
+  type Issue,
+} from './refusals.ts'
+import { Envelope, Special } from './special.ts'
+import { BOXED, ENDING, NEWBORN, PARKED } from './status.ts'
+import { hold } from './tokens.ts'
+
+export function accept(cell: Cell, message: unknown): Refusal | undefined {
+  const { status, mail } = cell
+  if (status === BOXED && mail !== null && mail.room > 0 && mail.size > 0 && isPlain(cell)) {
+    mail.push(message) // registered, running or behind express mail already
+    return undefined
+  }
+  if ((status & ENDING) !== 0) return refuseStopped(cell, message)
+  const schema = cell.extras?.options.schema
+  if (schema !== undefined) {
+    const read = validate(schema, message)
+    if ('issues' in read) return refuseInvalid(cell, message, read.issues)
+    message = read.value
+  }
+  if (dispatch.ambient !== undefined) message = new Envelope(message, dispatch.ambient)
+  if ((status & NEWBORN) !== 0 && greet(cell, message)) return undefined
+  if (roomOf(cell) <= 0) return overflow(cell, message)
+  put(cell, message)
+  return undefined
+}
+
+function isPlain(cell: Cell): boolean {
+  return (
+    dispatch.ambient === undefined &&
+    (cell.extras === null || cell.extras.options.schema === undefined)
+  )
+}
+
+function put(cell: Cell, message: unknown): void {
+  mailboxOf(cell).push(message)
+  raise(cell, BOXED)
+  wake(cell)
+}
+
+/** The first message to a newborn: parked with it where that is allowed, else on the express lane. */
+function greet(cell: Cell, message: unknown): boolean {
+  if (cell.status !== NEWBORN || cell.credit === 0 || message instanceof Special) {
+    lower(cell, NEWBORN)
+    return false
+  }
+  if (dispatch.draining) {
+    cell.status = PARKED
+    cell.credit--
+    cell.first = message
+    dispatch.park(cell)
+    return true
+  }
+  lower(cell, NEWBORN)
+  cell.credit--
+  dispatch.push(cell, message)
+  return true
+}
+
+function overflow(cell: Cell, message: unknown): Refusal | undefined {
+  const { core, extras } = cell
+  switch ((extras?.options ?? core.defaults).overflow) {
+    case 'reject':
+      return refuseFull(cell, message)
+    case 'drop-newest':
+      core.deadLetters.add(cell.path, message, 'dropped-newest')
+      return undefined
+    case 'drop-oldest': {
+      const oldest = takeOldest(mailboxOf(cell))
+      if (oldest === NONE) return refuseFull(cell, message)
+      core.deadLetters.add(cell.path, oldest, 'dropped-oldest')
+      put(cell, message)
+      return undefined
+    }
+    case 'suspend-sender':
+      return suspendSender(cell, message)
+  }
+}
+
+/** Takes out the oldest that may be lost; what was promised to the actor may not. */
+function takeOldest(mail: Mailbox): unknown {
+  const { urgent } = mail
+  mail.urgent = NONE
+  const promised: unknown[] = []
+  let oldest = mail.take()
+  while (oldest instanceof Special && !(oldest instanceof Envelope)) {
+    promised.push(oldest)
+    oldest = mail.take()
+  }
+  for (const each of promised.toReversed()) mail.putBack(each)
+  mail.urgent = urgent
+  return oldest
+}
+
+function suspendSender(target: Cell, message: unknown): Refusal | undefined {
+  const sender = dispatch.current()
+  if (sender === null) return refuseFull(target, message)
+  const held = sender.extras?.outbox?.held
+  if (held === undefined || held.length === 0) {
+    const cycle = cycleThrough(sender, target)
+    if (cycle !== undefined) return refuseCycle(target, message, cycle)
+  } else if (held.length >= OUTBOX_MAX) {
+    target.core.deadLetters.add(target.path, message, 'outbox-full')
+    return fullFault(target, 'send less in one turn: the sender holds back as much as it may')
+  }
+  const outbox = (extrasOf(sender).outbox ??= new Outbox(sender, release))
+  outbox.held.pushBack({ target, message })
+  if (outbox.token === null) {
+    outbox.token = hold(sender, 'backpressure', roomIn(target))
+    sender.core.metrics.blockedSenders++
+    waitOn(outbox, target)
+  }
+  return undefined
+}
+
+/** Delivers what is held as far as there is room, then waits again or lets the sender go on. */
+function release(outbox: Outbox): void {
+  const { held, sender } = outbox
+  for (let next = held.peekFront(); next !== undefined; next = held.peekFront()) {
+    const { target, message } = next
+    if ((target.status & ENDING) !== 0) {
+      target.core.deadLetters.add(target.path, message, 'stopped')
+    } else if (roomOf(target) > 0) {
+      put(target, message)
+    } else {
+      const cycle = cycleThrough(sender, target)
+      if (cycle === undefined && waitOn(outbox, target)) return
+      refuseCycle(target, message, cycle ?? [])
+    }
+    held.popFront()
+  }
+  sender.core.metrics.blockedSenders--
+  const token = outbox.token
+  outbox.token = null
+  if (token?.active === true) token.resume()
+}
+
+function waitOn(outbox: Outbox, target: Cell): boolean {
+  outbox.waitingOn = target
+  if (addWaiter(target, outbox)) return true
+  outbox.waitingOn = null
+  return false
+}
+
+/** A sender that ends takes nothing along: what it held back is a dead letter. */
+export function dropOutbox(sender: Cell): void {
+  const outbox = sender.extras?.outbox
+  if (outbox === undefined || outbox === null || outbox.token === null) return
+  outbox.cancelled = true
+  sender.core.metrics.blockedSenders--
+  for (const { target, message } of outbox.held) {
+    target.core.deadLetters.add(target.path, message, 'stopped')
+  }
+  outbox.held.clear()
+  outbox.waitingOn = null
+  outbox.token = null
+}
+
+/** Waits for room, then tells. */
+export function offer(
+  cell: Cell,
+  message: unknown,
+  options: OfferOptions,
+): Promise<Refusal | undefined> {
+  if ((cell.status & ENDING) !== 0 || roomOf(cell) > 0) {
+    return Promise.resolve(cell.tell(message as never))
+  }
+  const { signal } = options
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      waiter.cancelled = true
+      reject(signal?.reason)
+    }
+    const waiter: Waiter = {
+      wants: 1,
+      cancelled: false,
+      admit() {
+        signal?.removeEventListener('abort', onAbort)
+        resolve(cell.tell(message as never))
+      },
+    }
+    if (signal?.aborted === true) reject(signal.reason)
+    else if (!addWaiter(cell, waiter)) resolve(refuseFull(cell, message))
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+type Read = Readonly<{ value: unknown }> | Readonly<{ issues: readonly Issue[] }>
+
+/** The door may be anybody's code: one that throws or answers late refuses. */
+function validate(schema: StandardSchemaV1, message: unknown): Read {
+  try {
+    const result = schema['~standard'].validate(message)
+    if (result instanceof Promise) {
+      result.catch(() => undefined) // refused below, whatever it comes to
+      return { issues: [{ message: 'the schema is asynchronous; a door must answer at once' }] }
+    }
+    return result.issues === undefined ? { value: result.value } : { issues: result.issues }
+  } catch (error) {
+    return { issues: [{ message: `the schema threw: ${String(error)}` }] }
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * What this thread is about to run: the express lane, the parked newborns, the
+ * turn's fuel and who is running.
+ *
+ * The express lane is one ring of (cell, message) pairs for all systems of the
+ * thread. A cell owns at most EXPRESS_MAX entries of it; the rest of its mail is
+ * in its mailbox. The running entry stays at the head until its handler has
+ * returned, so who runs needs no store of its own.
+ *
+ * Module variables instead of an object: reading them through a cell costs a
+ * tenth of the message rate (docs/decisions/0002-express-lane.md).
+ */
+import { systemClock } from '../../std/index.ts'
+import type { Cell } from './cell.ts'
+import { heartbeat } from './heartbeat.ts'
+
+/** How many messages one cell may have on the express lane. */
+export const EXPRESS_MAX = 64
+/** How long a drain may hold the thread before I/O gets its turn. */
+export const BUDGET_MS = 0.5
+
+const RING_MIN = 2_048
+const GRANT_MAX = 256
+const READS_PER_BUDGET = 8
+
+export let ring: unknown[] = emptyRing(RING_MIN)
+export let head = 0
+let tail = 0
+let mask = RING_MIN - 1
+
+/** Entries that belong to cells which may not run; they surface without running. */
+let displaced = 0
+let armed = false
+let arm: () => void = () => undefined
+let drain: () => void = () => undefined
+
+/** Entries below this credit take the slow path: 0, or everything while somebody listens. */
+export let floor = 0
+let listeners = 0
+
+export let running: Cell | null = null
+export let draining = false
+export let ambient: unknown
+
+let fuel = 0
+let grant = 16
+let turnStart = 0
+let lastRead = 0
+export let overBudget = false
+/** Messages run on this thread, by the fuel that was granted. */
+let burnt = 0
+let drains = 0
+let yields = 0
+/** The longest time between two clock readings of one drain. */
+let holdMax = 0
+let readInDrain = false
+
+let parked: (Cell | null)[] = []
+let parkedFrom = 0
+
+function emptyRing(length: number): unknown[] {
+  return Array.from<unknown>({ length }).fill(null)
+}
+
+/** Appends to the express lane and sees to it that the loop runs. */
+export function push(cell: Cell, message: unknown): void {
+  ring[tail] = cell
+  ring[tail + 1] = message
+  tail = (tail + 2) & mask
+  if (tail === head) grow()
+  if (!armed) wakeLoop()
+}
+
+export function isEmpty(): boolean {
+  return head === tail
+}
+
+/** Clears the head entry and moves on. */
+export function pop(): void {
+  ring[head] = null
+  ring[head + 1] = null
+  head = (head + 2) & mask
+}
+
+function grow(): void {
+  const old = ring
+  const length = old.length
+  ring = emptyRing(length * 2)
+  for (let at = 0; at < length; at++) ring[at] = old[(head + at) & mask]
+  head = 0
+  tail = length
+  mask = length * 2 - 1
+}
+
+/** The run loop says how it is woken soon, and how it is run at once. */
+export function connect(loop: Readonly<{ soon: () => void; now: () => void }>): void {
+  arm = loop.soon
+  drain = loop.now
+}
+
+/** Takes an idle loop for the caller, who must run it; false where it is under way already. */
+export function claim(): boolean {
+  if (armed) return false
+  armed = true
+  return true
+}
+
+export function drainClaimed(): void {
+  drain()
+}
+
+export function wakeLoop(): void {
+  if (armed) return
+  armed = true
+  arm()
+}
+
+export function startDrain(): void {
+  armed = true
+  draining = true
+  overBudget = false
+  readInDrain = false
+  drains++
+  heartbeat[0]!++
+  heartbeat[1] = 1
+}
+
+export function endDrain(stillArmed: boolean): void {
+  draining = false
+  armed = stillArmed
+  if (stillArmed) yields++
+  heartbeat[1] = 0
+}
+
+/** Who is having its turn on this thread, if anybody. */
+export function current(): Cell | null {
+  if (running !== null) return running
+  return draining && head !== tail ? (ring[head] as Cell) : null
+}
+
+export function setRunning(cell: Cell | null): void {
+  running = cell
+}
+
+export function setAmbient(context: unknown): void {
+  ambient = context
+}
+
+/** Counts one message; true when the fuel is out. */
+export function spent(): boolean {
+  return --fuel < 0
+}
+
+/** Counts one message; true when the turn has used its time and must end. */
+export function burn(): boolean {
+  return --fuel < 0 && refuel()
+}
+
+/** Makes the loop look up from the express lane after the current message. */
+export function hurry(): void {
+  if (fuel <= 0) return
+  burnt += grant - fuel
+  grant = Math.max(1, grant - fuel)
+  fuel = 0
+}
+
+/** Reads the clock and grants more fuel; true when the turn has used its time and must end. */
+export function refuel(): boolean {
+  const now = systemClock.monotonic()
+  heartbeat[0]!++
+  burnt += grant
+  const took = now - lastRead
+  lastRead = now
+  if (readInDrain && took > holdMax) holdMax = took
+  readInDrain = true
+  if (took < BUDGET_MS / READS_PER_BUDGET / 2) grant = Math.min(GRANT_MAX, grant * 2)
+  else if (took > (BUDGET_MS / READS_PER_BUDGET) * 2) grant = Math.max(1, grant >> 1)
+  fuel = grant
+  overBudget = now - turnStart > BUDGET_MS
+  return overBudget
+}
+
+/** A new turn of the event loop: the budget starts over. */
+export function startTurn(): void {
+  turnStart = systemClock.monotonic()
+  lastRead = turnStart
+}
+
+/** A newborn with its first message: run newest first, so that short lives end young. */
+export function park(cell: Cell): void {
+  parked.push(cell)
+  if (!armed) wakeLoop()
+}
+
+export function newestParked(): Cell | null {
+  if (parked.length === parkedFrom) return null
+  const cell = parked.pop() as Cell
+  if (parked.length === parkedFrom) {
+    parked = parked.length > GRANT_MAX ? [] : parked
+    parked.length = 0
+    parkedFrom = 0
+  }
+  return cell
+}
+
+export function oldestParked(): Cell | null {
+  if (parked.length === parkedFrom) return null
+  const cell = parked[parkedFrom] as Cell
+  parked[parkedFrom++] = null
+  if (parked.length === parkedFrom) {
+    parked.length = 0
+    parkedFrom = 0
+  }
+  return cell
+}
+
+export function displace(entries: number): void {
+  displaced += entries
+}
+
+/** Somebody wants to see every message: all of them take the slow path meanwhile. */
+export function listen(change: 1 | -1): void {
+  listeners += change
+  floor = listeners > 0 ? EXPRESS_MAX + 1 : 0
+}
+
+/** Express entries and parked cells that may run. */
+export function expressDepth(): number {
+  return (((tail - head) & mask) >> 1) - displaced + parked.length - parkedFrom
+}
+
+/** Of the whole thread, all systems together. */
+export function threadFigures(): Readonly<{
+  messages: number
+  drains: number
+  yields: number
+  hold_ms_max: number
+}> {
+  const messages = burnt + Math.max(0, grant - fuel)
+  return { messages, drains, yields, hold_ms_max: holdMax }
+}

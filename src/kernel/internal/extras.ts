@@ -1,0 +1,62 @@
+/**
+ * Everything about a cell that most cells never need, allocated on first use so
+ * that an idle actor stays small.
+ */
+import type { Deque } from '../../std/index.ts'
+import type { Behavior } from '../behavior.ts'
+import type { Ended } from '../ref.ts'
+import type { ActorTimers } from './actor-timers.ts'
+import type { Waiting } from './awaiting.ts'
+import type { Outbox } from './capacity.ts'
+import type { Cell } from './cell.ts'
+import { DEFAULTS, type Options } from './options.ts'
+import type { Debt } from './owing.ts'
+import type { ReceiveTimeout } from './receive-timeout.ts'
+import type { Reply } from './reply.ts'
+import type { SystemWork } from './system-lane.ts'
+import type { Token } from './tokens.ts'
+import type { Watch } from './watch.ts'
+
+export class Extras {
+  quota: number
+  options: Options = DEFAULTS
+  name: string | null = null
+  /** Children: a list through `elder`, from the youngest; and those with names. */
+  youngest: Cell | null = null
+  named: Map<string, Cell> | null = null
+  /** The head of the list of active suspend tokens. */
+  token: Token | null = null
+  systemLane: Deque<SystemWork> | null = null
+  /** Bumped by restart and stop: what belongs to an earlier one is stale. */
+  incarnation = 0
+  /** The behavior to go back to on restart, once it differs from the present one. */
+  initial: Behavior<never> | null = null
+  awaiting: Waiting | null = null
+  abort: AbortController | null = null
+  /** The message that failed, while it is being retried. */
+  failing: { mail: unknown; attempts: number } | null = null
+  /** When the restarts of the current window happened. */
+  restarts: number[] | null = null
+  timers: ActorTimers | null = null
+  receiveTimeout: ReceiveTimeout | null = null
+  stash: Deque<unknown> | null = null
+  outbox: Outbox | null = null
+  watchers: Set<Watch> | null = null
+  watching: Map<unknown, () => void> | null = null
+  debts: Set<Debt> | null = null
+  /** Whether it was ever asked, and the asks that have waited longer than a tick. */
+  asked = false
+  asks: Set<Reply> | null = null
+  /** Index in the registry, or -1. */
+  slot = -1
+  /** The state machine, for the testkit and the trace. */
+  machine: unknown = null
+  /** When it was last resumed, until its next message; 0 otherwise. */
+  resumedAt = 0
+  suspendedAt = 0
+  ended: Ended | null = null
+
+  constructor(quota: number) {
+    this.quota = quota
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Runs a cell and judges what came of it.
+ *
+ * System work first; then, if the cell may run, up to `max` of its messages.
+ * What the result means for the ready queue is not decided here, nor is when a
+ * suspended cell goes on.
+ */
+import { Behavior, type Next, type Step } from '../behavior.ts'
+import { manual, settled } from '../suspension.ts'
+import { Waiting } from './awaiting.ts'
+import { letIn } from './capacity.ts'
+import { expressOf, extrasOf, lower, settleEmpty, surface, wake, type Cell } from './cell.ts'
+import * as dispatch from './dispatch.ts'
+import type { Extras } from './extras.ts'
+import { childFailed, fail } from './failing.ts'
+import { beginStop, proceed, requestStop } from './lifecycle.ts'
+import { NONE, type Mailbox } from './mailbox.ts'
+import { COMPLETED, HAS_STOPPED, YIELDED, type InvokeResult } from './result.ts'
+import { Envelope, Special } from './special.ts'
+import { become, notABehavior } from './starting.ts'
+import { AWAIT, BREAK, ENDING, HALTED, PARKED, RESTARTING, STOPPING, SYSTEM } from './status.ts'
+import { takeSystem } from './system-lane.ts'
+
+export function invoke(cell: Cell, max: number): InvokeResult {
+  dispatch.setRunning(cell)
+  if ((cell.status & SYSTEM) !== 0) runSystem(cell)
+  let failure: InvokeResult | undefined
+  if ((cell.status & HALTED) === 0 && cell.mail !== null && expressOf(cell) === 0) {
+    failure = runBatch(cell, cell.mail, max)
+    if ((cell.status & SYSTEM) !== 0) runSystem(cell)
+  }
+  dispatch.setRunning(null)
+  return failure ?? judge(cell)
+}
+
+/** What a cell's state means for whoever runs it. */
+export function judge(cell: Cell): InvokeResult {
+  const { status, extras, mail } = cell
+  if ((status & ENDING) !== 0) return HAS_STOPPED
+  if ((status & HALTED) !== 0) {
+    if (extras?.token !== null && extras?.token !== undefined) {
+      const { reason, condition } = extras.token
+      return { type: 'suspended', reason, resumeOn: condition }
+    }
+    const promise = extras?.awaiting?.promise ?? null
+    if ((status & AWAIT) !== 0 && promise !== null) {
+      return { type: 'suspended', reason: 'await', resumeOn: settled(promise) }
+    }
+    return { type: 'suspended', reason: 'supervision', resumeOn: manual() }
+  }
+  if (mail === null || expressOf(cell) > 0) return COMPLETED
+  if (mail.isEmpty) {
+    settleEmpty(cell)
+    return COMPLETED
+  }
+  return YIELDED
+}
+
+function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefined {
+  let message: unknown = NONE
+  try {
+    for (let count = 0; count < max;) {
+      message = mail.take()
+      if (message === NONE) break
+      if (message instanceof Special && !message.due) continue
+      count++
+      const next = run(cell, message)
+      if (cell.extras !== null && cell.extras.failing !== null && !isThenable(next)) {
+        cell.extras.failing = null
+      }
+      if (next !== undefined && next !== 'same') apply(cell, message, next)
+      if (mail.waiters !== null) letIn(mail)
+      const timeIsUp = dispatch.burn()
+      if (timeIsUp || (cell.status & BREAK) !== 0) break
+    }
+    return undefined
+  } catch (error) {
+    fail(cell, message, error)
+    return { type: 'failed', error }
+  }
+}
+
+function run(cell: Cell, message: unknown): Next<never> {
+  const { extras, core } = cell
+  if (core.tracer.active) traceReceived(cell, message)
+  if (extras !== null) notice(cell, extras)
+  if (!(message instanceof Special)) return cell.receive(cell, message as never)
+  if (!(message instanceof Envelope)) return message.run(cell)
+  dispatch.setAmbient(message.context)
+  try {
+    return message.run(cell)
+  } finally {
+    dispatch.setAmbient(undefined)
+  }
+}
+
+/** What the arrival of any message means to those who measure it. */
+function notice(cell: Cell, extras: Extras): void {
+  if (extras.resumedAt !== 0) {
+    const { metrics, clock } = cell.core
+    metrics.resumeLatency.record(clock.monotonic() - extras.resumedAt)
+    extras.resumedAt = 0
+  }
+  extras.receiveTimeout?.touch()
+}
+
+function traceReceived(cell: Cell, message: unknown): void {
+  if (!(message instanceof Special)) cell.core.trace(cell, 'received', { message })
+  else if (message.isMessage) cell.core.trace(cell, 'received', { message: message.about })
+}
+
+/** Follows a handler's answer. What goes wrong in it is the actor's failure; nothing is thrown. */
+export function apply(cell: Cell, mail: unknown, next: Next<never>): void {
+  if (next === undefined || next === 'same') return
+  try {
+    if (next === 'stopped') requestStop(cell, 'stopped', undefined)
+    else if (next instanceof Behavior) become(cell, next)
+    else if (isThenable(next)) {
+      const extras = extrasOf(cell)
+      ;(extras.awaiting ??= new Waiting(cell, apply)).open(mail, next)
+    } else throw notABehavior(cell, next)
+  } catch (error) {
+    fail(cell, mail, error)
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<Step<never>> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}
+
+function runSystem(cell: Cell): void {
+  for (let work = takeSystem(cell); work !== undefined; work = takeSystem(cell)) {
+    switch (work.type) {
+      case 'stop':
+        beginStop(cell)
+        break
+      case 'child-ended':
+        if ((cell.status & (STOPPING | RESTARTING)) !== 0) proceed(cell)
+        break
+      case 'child-failed':
+        childFailed(cell, work)
+    }
+  }
+}
+
+/** The head of the express lane, which its cell may not take there. */
+export function surfaceHead(): void {
+  const cell = dispatch.ring[dispatch.head] as Cell
+  const message = dispatch.ring[dispatch.head + 1]
+  dispatch.pop()
+  if ((cell.status & ENDING) === 0) {
+    surface(cell, message)
+    return
+  }
+  dispatch.displace(-1)
+  cell.credit++
+  cell.core.deadLetters.add(cell.path, message, 'stopped')
+}
+
+/** A newborn and its first message. */
+export function invokeParked(cell: Cell): void {
+  const message = cell.first
+  cell.first = undefined
+  cell.credit++
+  if (cell.status === PARKED && dispatch.floor === 0) {
+    lower(cell, PARKED)
+    dispatch.setRunning(cell)
+    try {
+      const next = cell.receive(cell, message as never)
+      if (next !== undefined && next !== 'same') apply(cell, message, next)
+    } catch (error) {
+      fail(cell, message, error)
+    }
+    dispatch.setRunning(null)
+  } else {
+    unpark(cell, message)
+  }
+  if (cell.status !== 0) wake(cell)
+}
+
+function unpark(cell: Cell, message: unknown): void {
+  lower(cell, PARKED)
+  if ((cell.status & ENDING) !== 0) cell.core.deadLetters.add(cell.path, message, 'stopped')
+  else {
+    cell.credit--
+    if (cell.status !== 0) dispatch.displace(1)
+    surface(cell, message)
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * The end of an actor, and its restart.
+ *
+ *   running --stop--> stopping: children, youngest first, one after the other
+ *                     --none left--> onStop --settled--> stopped
+ *   running --restart--> restarting: the same --> onStop --> running, as at birth
+ *
+ * What belonged to the life that ends is given up first: timers, the promise it
+ * waited for, tokens and held messages (on stop), answers it owed.
+ */
+import type { Ended } from '../ref.ts'
+import { after } from '../suspension.ts'
+import { letIn } from './capacity.ts'
+import { extrasOf, lower, raise, rest, wake, type Cell } from './cell.ts'
+import { dropOutbox } from './delivery.ts'
+import { NONE } from './mailbox.ts'
+import { settleDebts } from './owing.ts'
+import { unstash } from './stash.ts'
+import { startSoon } from './starting.ts'
+import { Envelope, Special } from './special.ts'
+import { AWAIT, ENDING, RESTARTING, STOPPED, STOPPING } from './status.ts'
+import { postSystem } from './system-lane.ts'
+import { dropTokens, suspend } from './tokens.ts'
+import { announceEnd, unwatchAll } from './watch.ts'
+
+/** Asks a cell to end. From here on it takes no message. */
+export function requestStop(cell: Cell, cause: Ended['cause'], error: unknown): void {
+  if ((cell.status & ENDING) !== 0) return
+  if (cell.extras === null && cell.mail === null && cell.behavior.onStop === undefined) {
+    finish(cell)
+    return
+  }
+  extrasOf(cell).ended = { path: cell.path, cause, error }
+  raise(cell, STOPPING)
+  postSystem(cell, { type: 'stop' })
+  rest(cell)
+}
+
+export function beginStop(cell: Cell): void {
+  lower(cell, RESTARTING)
+  giveUpLife(cell)
+  dropTokens(cell)
+  dropOutbox(cell)
+  proceed(cell)
+}
+
+export function beginRestart(cell: Cell, pause: number): void {
+  raise(cell, RESTARTING)
+  giveUpLife(cell)
+  extrasOf(cell).failing = null
+  if (pause > 0) suspend(cell, 'supervision', after(pause))
+  proceed(cell)
+}
+
+function giveUpLife(cell: Cell): void {
+  const extras = extrasOf(cell)
+  extras.incarnation++
+  extras.awaiting?.abandon()
+  extras.awaiting = null
+  lower(cell, AWAIT)
+  extras.abort?.abort()
+  extras.abort = null
+  extras.timers?.cancelAll()
+  extras.receiveTimeout?.end()
+  extras.receiveTimeout = null
+  extras.machine = null
+  unstash(cell)
+  settleDebts(cell)
+}
+
+/** Ends the children one by one; when none is left, the cell itself. */
+export function proceed(cell: Cell): void {
+  for (;;) {
+    const child = cell.extras?.youngest ?? null
+    if (child === null) break
+    requestStop(child, 'parent-stopped', undefined)
+    if ((child.status & STOPPED) === 0) return // it will tell when it has ended
+  }
+  const { incarnation } = extrasOf(cell)
+  callOnStop(cell, () => {
+    if ((cell.status & STOPPED) !== 0 || extrasOf(cell).incarnation !== incarnation) return
+    if ((cell.status & STOPPING) !== 0) finish(cell)
+    else revive(cell)
+  })
+}
+
+function callOnStop(cell: Cell, then: () => void): void {
+  const { onStop } = cell.behavior
+  if (onStop === undefined) {
+    then()
+    return
+  }
+  const failed = (error: unknown): void => {
+    cell.core.metrics.failures++
+    cell.core.trace(cell, 'failed', { error, phase: 'stop' })
+    cell.core.log.error('onStop failed', { actor: cell.path, error })
+    then()
+  }
+  try {
+    const settled = onStop(cell)
+    if (settled === undefined) then()
+    else settled.then(then, failed)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+function revive(cell: Cell): void {
+  const extras = extrasOf(cell)
+  if (extras.initial !== null) cell.behavior = extras.initial
+  cell.receive = cell.behavior.receive
+  cell.core.metrics.restarts++
+  cell.core.trace(cell, 'restarted')
+  lower(cell, RESTARTING)
+  startSoon(cell)
+  wake(cell)
+}
+
+/** The end. Mail that waits is a dead letter; whoever waited for the cell learns of it. */
+export function finish(cell: Cell): void {
+  const { core, parent, extras } = cell
+  raise(cell, STOPPED)
+  unlink(cell)
+  core.metrics.stopped++
+  core.trace(cell, 'stopped')
+  if (cell.mail !== null) {
+    buryMail(cell)
+    core.ready.unregister(cell.mail)
+    letIn(cell.mail)
+    cell.mail = null
+  }
+  if (extras !== null) {
+    core.registry.release(cell)
+    unwatchAll(cell)
+    if (extras.asked) core.asks.endAll(cell)
+    announceEnd(cell, extras)
+  }
+  if (parent !== null && (parent.status & (STOPPING | RESTARTING)) !== 0) {
+    postSystem(parent, { type: 'child-ended' })
+  }
+}
+
+function buryMail(cell: Cell): void {
+  const mail = cell.mail
+  if (mail === null) return
+  const { path, core } = cell
+  mail.urgent = NONE
+  for (let next = mail.take(); next !== NONE; next = mail.take()) {
+    if (next instanceof Special && !(next instanceof Envelope)) continue
+    core.deadLetters.add(path, next, 'stopped')
+  }
+}
+
+function unlink(cell: Cell): void {
+  const family = cell.parent?.extras
+  if (family === null || family === undefined) return
+  if (cell.younger !== null) cell.younger.elder = cell.elder
+  else if (family.youngest === cell) family.youngest = cell.elder
+  if (cell.elder !== null) cell.elder.younger = cell.younger
+  cell.elder = null
+  cell.younger = null
+  const name = cell.extras?.name
+  if (name !== null && name !== undefined && family.named?.get(name) === cell) {
+    family.named.delete(name)
+  }
+}

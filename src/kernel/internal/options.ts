@@ -1,0 +1,71 @@
+/** What was chosen for an actor when it was spawned, with every default filled in. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { Accident, fault } from '../../std/index.ts'
+import type { Overflow, SpawnOptions } from '../behavior.ts'
+import { stop, type Supervision } from '../supervision.ts'
+import { HIGH, LOW, NORMAL } from './ready-queue.ts'
+
+/** Messages that may wait for one actor, unless it is spawned with another bound. */
+export const MAILBOX_DEFAULT = 10_000
+/** The largest bound an actor may be given. */
+export const MAILBOX_MAX = 16_777_216
+/** Messages one actor may put aside, unless it is spawned with another limit. */
+export const STASH_DEFAULT = 1_000
+
+export type Options = Readonly<{
+  bound: number
+  overflow: Overflow
+  lane: number
+  supervision: Supervision
+  schema: StandardSchemaV1 | undefined
+  handlerMs: number | undefined
+  stash: number
+}>
+
+export const DEFAULTS: Options = {
+  bound: MAILBOX_DEFAULT,
+  overflow: 'reject',
+  lane: NORMAL,
+  supervision: stop(),
+  schema: undefined,
+  handlerMs: undefined,
+  stash: STASH_DEFAULT,
+}
+
+const LANES = { high: HIGH, normal: NORMAL, low: LOW } as const
+const OVERFLOWS: readonly string[] = ['reject', 'drop-oldest', 'drop-newest', 'suspend-sender']
+
+/** Fills in defaults; throws `bad-option` naming the first option that cannot be. */
+export function readOptions(given: SpawnOptions<never>): Options {
+  const options: Options = {
+    bound: given.bound ?? DEFAULTS.bound,
+    overflow: given.overflow ?? DEFAULTS.overflow,
+    lane: LANES[given.priority ?? 'normal'],
+    supervision: given.supervision ?? DEFAULTS.supervision,
+    schema: given.schema,
+    handlerMs: given.handlerMs,
+    stash: given.stash ?? DEFAULTS.stash,
+  }
+  refuseUnless(isWhole(options.bound, 1, MAILBOX_MAX), 'bound', given.bound, '1 to 16 777 216')
+  refuseUnless(OVERFLOWS.includes(options.overflow), 'overflow', given.overflow, 'one of four')
+  refuseUnless(options.lane !== undefined, 'priority', given.priority, 'high, normal or low')
+  refuseUnless(isWhole(options.stash, 0, MAILBOX_MAX), 'stash', given.stash, '0 to 16 777 216')
+  const { handlerMs } = options
+  refuseUnless(handlerMs === undefined || handlerMs > 0, 'handlerMs', handlerMs, 'above 0')
+  return options
+}
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isSafeInteger(value) && value >= min && value <= max
+}
+
+function refuseUnless(valid: boolean, option: string, given: unknown, allowed: string): void {
+  if (valid) return
+  throw new Accident(
+    fault('bad-option', `the option ${option} cannot be ${String(given)}`, {
+      option,
+      given,
+      remedy: `give ${option} a value of: ${allowed}`,
+    }),
+  )
+}

@@ -1,0 +1,46 @@
+/**
+ * Addresses, and the relay of a resume.
+ *
+ * An address is a slot and a generation, given on first request. The generation
+ * moves on when the actor ends, so an old address finds nobody and never a
+ * stranger; a slot whose generation runs out is retired.
+ */
+import type { Address } from '../ref.ts'
+import { extrasOf, wake, type Cell } from './cell.ts'
+
+const GENERATION_MAX = 2 ** 31 - 1
+
+export class Registry {
+  readonly #cells: (Cell | null)[] = []
+  readonly #generations: number[] = []
+  readonly #free: number[] = []
+
+  addressOf(cell: Cell): Address {
+    const extras = extrasOf(cell)
+    if (extras.slot < 0) {
+      extras.slot = this.#free.pop() ?? this.#cells.length
+      this.#cells[extras.slot] = cell
+      this.#generations[extras.slot] ??= 1
+    }
+    return { slot: extras.slot, generation: this.#generations[extras.slot]! }
+  }
+
+  at(address: Address): Cell | undefined {
+    if (this.#generations[address.slot] !== address.generation) return undefined
+    return this.#cells[address.slot] ?? undefined
+  }
+
+  /** The cell has ended: its address goes stale. */
+  release(cell: Cell): void {
+    const slot = cell.extras?.slot ?? -1
+    if (slot < 0) return
+    this.#cells[slot] = null
+    this.#generations[slot]!++
+    if (this.#generations[slot]! < GENERATION_MAX) this.#free.push(slot)
+  }
+
+  /** A cell has given back its last token: if it has work, the ready queue learns of it. */
+  resumed(cell: Cell): void {
+    wake(cell)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The loop of a thread: the express lane, then the ready queue, then newborns,
+ * for as long as the budget lasts; then I/O gets its turn.
+ *
+ * A drain starts in a microtask, so a request is answered in the turn of the
+ * event loop that brought it. Fuel is counted across drains: a chain of short
+ * ones cannot starve I/O either.
+ */
+import { afterIo, afterTurn } from '../../std/index.ts'
+import { wake, type Cell } from './cell.ts'
+import * as dispatch from './dispatch.ts'
+import { fail } from './failing.ts'
+import { apply, invoke, invokeParked, surfaceHead } from './invoker.ts'
+import type { Mailbox } from './mailbox.ts'
+import { HIGH, ReadyQueue } from './ready-queue.ts'
+
+/** Messages a cell may take from its mailbox in one run. */
+export const BATCH_MAX = 64
+
+/** The ready queue of all systems that run by themselves on this thread. */
+export const ready: ReadyQueue<Mailbox> = new ReadyQueue((mail) => {
+  if (mail.lane === HIGH) dispatch.hurry()
+  dispatch.wakeLoop()
+})
+
+dispatch.connect({ soon: () => afterTurn(drain), now: drain })
+
+function turn(): void {
+  dispatch.startTurn()
+  drain()
+}
+
+function drain(): void {
+  dispatch.startDrain()
+  const old = dispatch.oldestParked()
+  if (old !== null) invokeParked(old)
+  while (!runAll()) {
+    // An express handler threw: it has been dealt with, the loop goes on behind it.
+  }
+  if (dispatch.overBudget) {
+    dispatch.endDrain(true)
+    afterIo(turn)
+  } else dispatch.endDrain(false)
+}
+
+/** True when there is nothing left or the time is used up; false when an express handler threw. */
+function runAll(): boolean {
+  try {
+    for (;;) {
+      if (runExpress()) return true
+      if (!runNext()) return true
+      if (dispatch.overBudget) return true
+    }
+  } catch (error) {
+    const cell = dispatch.ring[dispatch.head] as Cell
+    const message = dispatch.ring[dispatch.head + 1]
+    dispatch.pop()
+    fail(cell, message, error)
+    wake(cell)
+    return false
+  }
+}
+
+/** Runs the express lane until it is empty (false) or the time is used up (true). */
+function runExpress(): boolean {
+  while (!dispatch.isEmpty()) {
+    const cell = dispatch.ring[dispatch.head] as Cell
+    const { credit } = cell
+    if (credit < dispatch.floor) {
+      surfaceHead()
+    } else {
+      const message = dispatch.ring[dispatch.head + 1]
+      cell.credit = credit + 1
+      const next = cell.receive(cell, message as never)
+      dispatch.pop()
+      if (next !== undefined && next !== 'same') apply(cell, message, next)
+    }
+    if (dispatch.spent()) {
+      if (dispatch.refuel()) return true
+      runNext()
+    }
+  }
+  return false
+}
+
+/** One mailbox and the newest newborn; false where there is neither. */
+function runNext(): boolean {
+  const mail = ready.depth > 0 ? ready.take() : undefined
+  if (mail !== undefined) runMailbox(mail)
+  const newborn = dispatch.newestParked()
+  if (newborn === null) return mail !== undefined
+  invokeParked(newborn)
+  dispatch.burn()
+  return true
+}
+
+function runMailbox(mail: Mailbox): void {
+  const { cell } = mail
+  const result = invoke(cell, BATCH_MAX)
+  ready.settle(mail, result)
+  if (result.type === 'failed') wake(cell)
+}

@@ -1,0 +1,30 @@
+/**
+ * The status word of a cell.
+ *
+ * Zero means: nothing special, every message may take the express lane. Any bit
+ * set sends tells and turns down the slow path, where the bits say why. The top
+ * bits count active suspend tokens, so that reasons nest.
+ */
+/** Mail waits in the mailbox; nothing may overtake it on the express lane. */
+export const BOXED = 1
+/** Spawned during a turn and not told anything yet. */
+export const NEWBORN = 2
+/** A newborn with its first message, on the stack of parked cells. */
+export const PARKED = 4
+/** System work is pending: the cell is run even while halted, for that alone. */
+export const SYSTEM = 8
+/** An async handler has not settled yet. */
+export const AWAIT = 16
+/** Children are being stopped for a restart. */
+export const RESTARTING = 32
+export const STOPPING = 64
+export const STOPPED = 128
+/** One unit of the suspend counter. */
+export const SUSPEND = 256
+
+export const SUSPENDED: number = ~(SUSPEND - 1)
+/** User messages stay where they are. */
+export const HALTED: number = AWAIT | RESTARTING | STOPPING | STOPPED | SUSPENDED
+/** A batch ends after the message that set one of these. */
+export const BREAK: number = SYSTEM | HALTED
+export const ENDING: number = STOPPING | STOPPED

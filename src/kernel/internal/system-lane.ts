@@ -1,0 +1,35 @@
+/**
+ * Work for the cell itself rather than its behavior: stop, a child's end, a
+ * child's failure. It runs before any user message, and also while suspended.
+ */
+import { Deque } from '../../std/index.ts'
+import { extrasOf, lower, mailboxOf, raise, wake, type Cell } from './cell.ts'
+import { hurry } from './dispatch.ts'
+import { SYSTEM } from './status.ts'
+import type { Token } from './tokens.ts'
+
+/** Pieces of system work that may wait for one actor. */
+export const SYSTEM_LANE_MAX = 1_024
+
+export type SystemWork =
+  | Readonly<{ type: 'stop' }>
+  | Readonly<{ type: 'child-ended' }>
+  | Readonly<{ type: 'child-failed'; child: Cell; error: unknown; token: Token }>
+
+/** False where the lane is full. */
+export function postSystem(cell: Cell, work: SystemWork): boolean {
+  const lane = (extrasOf(cell).systemLane ??= new Deque())
+  if (lane.length >= SYSTEM_LANE_MAX) return false
+  lane.pushBack(work)
+  mailboxOf(cell)
+  raise(cell, SYSTEM)
+  wake(cell)
+  hurry()
+  return true
+}
+
+export function takeSystem(cell: Cell): SystemWork | undefined {
+  const work = cell.extras?.systemLane?.popFront()
+  if (work === undefined) lower(cell, SYSTEM)
+  return work
+}

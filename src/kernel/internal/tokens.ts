@@ -1,0 +1,110 @@
+/**
+ * Suspending and resuming, by token.
+ *
+ * A token holds one unit of its cell's counter from `suspend` until it is
+ * resumed, by its condition or by hand. When the last unit is given back the
+ * cell tells the registry, which is all the ready queue ever hears of it.
+ */
+import type { ResumeCondition, SuspendReason, SuspendToken } from '../suspension.ts'
+import { addUnit, dropUnit, extrasOf, isSuspended, raise, type Cell } from './cell.ts'
+import { arm } from './conditions.ts'
+import { BOXED, ENDING } from './status.ts'
+
+export class Token implements SuspendToken {
+  readonly cell: Cell
+  readonly reason: SuspendReason
+  readonly condition: ResumeCondition
+  active = true
+  /** The other active tokens of the cell. */
+  previous: Token | null = null
+  next: Token | null = null
+  disarm: (() => void) | null = null
+
+  constructor(cell: Cell, reason: SuspendReason, condition: ResumeCondition) {
+    this.cell = cell
+    this.reason = reason
+    this.condition = condition
+  }
+
+  resume(): void {
+    const { cell } = this
+    if (!this.active) {
+      cell.core.metrics.resumeUnbalanced++
+      return
+    }
+    giveBack(this)
+    const { core } = cell
+    core.metrics.resumeCount++
+    core.trace(cell, 'resumed', { reason: this.reason })
+    if (isSuspended(cell)) return
+    endSuspension(cell, true)
+    core.registry.resumed(cell)
+  }
+}
+
+export function suspend(cell: Cell, reason: SuspendReason, condition: ResumeCondition): Token {
+  const token = hold(cell, reason, condition)
+  if (!token.active) return token
+  const disarm = arm(condition, cell.core, () => {
+    if (token.active) token.resume()
+  })
+  if (token.active) token.disarm = disarm
+  else disarm()
+  return token
+}
+
+/** A suspension whose condition the caller watches and resumes by hand. */
+export function hold(cell: Cell, reason: SuspendReason, condition: ResumeCondition): Token {
+  const token = new Token(cell, reason, condition)
+  if ((cell.status & ENDING) !== 0) {
+    token.active = false
+    return token
+  }
+  const { core } = cell
+  const extras = extrasOf(cell)
+  if (!isSuspended(cell)) {
+    core.metrics.suspendedNow++
+    extras.suspendedAt = core.clock.monotonic()
+    extras.resumedAt = 0
+  }
+  token.next = extras.token
+  if (extras.token !== null) extras.token.previous = token
+  extras.token = token
+  addUnit(cell)
+  core.metrics.suspendCount++
+  core.trace(cell, 'suspended', { reason, condition: condition.type })
+  return token
+}
+
+/** All tokens at once, without running anything: for a cell that ends. */
+export function dropTokens(cell: Cell): void {
+  const extras = cell.extras
+  if (extras === null || extras.token === null) return
+  for (let token: Token | null = extras.token; token !== null; token = extras.token) giveBack(token)
+  endSuspension(cell, false)
+}
+
+function giveBack(token: Token): void {
+  const { cell } = token
+  token.active = false
+  token.disarm?.()
+  token.disarm = null
+  if (token.previous === null) extrasOf(cell).token = token.next
+  else token.previous.next = token.next
+  if (token.next !== null) token.next.previous = token.previous
+  token.previous = null
+  token.next = null
+  dropUnit(cell)
+}
+
+function endSuspension(cell: Cell, goesOn: boolean): void {
+  const { metrics, clock } = cell.core
+  const extras = extrasOf(cell)
+  const now = clock.monotonic()
+  metrics.suspendedNow--
+  metrics.suspendedMsTotal += now - extras.suspendedAt
+  if (!goesOn) return
+  extras.resumedAt = now
+  // Its mail comes through the mailbox once, where the time from resume to message is taken.
+  if (cell.mail !== null && !cell.mail.isEmpty) raise(cell, BOXED)
+}

@@ -1,0 +1,106 @@
+/** Learning of an actor's end, as a message of one's own. */
+import { Accident, fault } from '../../std/index.ts'
+import type { Next } from '../behavior.ts'
+import type { Ended, Ref, Watchable } from '../ref.ts'
+import { Cell, deliver, extrasOf } from './cell.ts'
+import type { Extras } from './extras.ts'
+import { Special } from './special.ts'
+import { STOPPED } from './status.ts'
+
+/** Ends one actor may watch for at once. */
+export const WATCHES_MAX = 100_000
+
+export type Watch = (ended: Ended) => void
+
+/** Its message is made in the watcher's turn, so that a maker that throws is supervised there. */
+class HasEnded extends Special {
+  readonly #message: unknown
+  readonly #ended: Ended
+
+  constructor(message: unknown, ended: Ended) {
+    super()
+    this.#message = message
+    this.#ended = ended
+  }
+
+  override get about(): unknown {
+    return this.#ended
+  }
+
+  override run(cell: Cell): Next<never> {
+    const message: unknown =
+      typeof this.#message === 'function' ? this.#message(this.#ended) : this.#message
+    return cell.receive(cell, message as never)
+  }
+}
+
+export function watch(watcher: Cell, target: Ref<never>, message: unknown): void {
+  const watching = (extrasOf(watcher).watching ??= new Map())
+  watching.get(target)?.()
+  if (watching.size >= WATCHES_MAX) throw tooManyWatches(watcher)
+  let over = false
+  const forget = onEnd(target, (ended) => {
+    over = true
+    watching.delete(target)
+    deliver(watcher, new HasEnded(message, ended))
+  })
+  if (!over) watching.set(target, forget)
+}
+
+export function unwatch(watcher: Cell, target: Ref<never>): void {
+  const watching = watcher.extras?.watching
+  watching?.get(target)?.()
+  watching?.delete(target)
+}
+
+export function unwatchAll(watcher: Cell): void {
+  const watching = watcher.extras?.watching
+  if (watching === undefined || watching === null) return
+  for (const forget of watching.values()) forget()
+  watching.clear()
+}
+
+/** Calls `listener` once, at the target's end or at once where it has ended. */
+export function onEnd(target: Ref<never>, listener: Watch): () => void {
+  const subject: unknown = target
+  if (subject instanceof Cell) return onCellEnd(subject, listener)
+  if ('onEnd' in target) return (target as Ref<never> & Watchable).onEnd(listener)
+  throw new Accident(
+    fault('not-watchable', `${target.path} has no end that could be watched`, {
+      actor: target.path,
+      remedy: 'watch an actor, or give your ref an onEnd',
+    }),
+  )
+}
+
+export function onCellEnd(cell: Cell, listener: Watch): () => void {
+  const extras = extrasOf(cell)
+  if ((cell.status & STOPPED) !== 0) {
+    listener(extras.ended ?? { path: cell.path, cause: 'stopped', error: undefined })
+    return () => undefined
+  }
+  const own: Watch = (ended) => listener(ended)
+  ;(extras.watchers ??= new Set()).add(own)
+  return () => void extras.watchers?.delete(own)
+}
+
+export function announceEnd(cell: Cell, extras: Extras): void {
+  const ended = extras.ended ?? { path: cell.path, cause: 'stopped', error: undefined }
+  const watchers = extras.watchers
+  extras.watchers = null
+  if (watchers !== null) for (const tell of watchers) tell(ended)
+}
+
+function tooManyWatches(watcher: Cell): Accident {
+  return new Accident(
+    fault(
+      'too-many-watches',
+      `${watcher.path} watches ${WATCHES_MAX} actors and may watch no more`,
+      {
+        actor: watcher.path,
+        limit: WATCHES_MAX,
+        remedy: 'unwatch what is no longer of interest',
+      },
+    ),
+  )
+}

@@ -1,0 +1,286 @@
+/**
+ * A system: a tree of actors with its own clock, names, timers and numbers.
+ *
+ * Systems of one process share the thread and nothing else. A system ends by
+ * `stop`: the youngest actors first, each after its children.
+ */
+import {
+  Accident,
+  fault,
+  freshSeed,
+  random,
+  silentLog,
+  systemClock,
+  type Clock,
+  type Fault,
+  type Log,
+  type Random,
+} from '../std/index.ts'
+import { receive, type Behavior, type Handle, type SpawnOptions } from './behavior.ts'
+import { Actor } from './internal/actor.ts'
+import { Cell } from './internal/cell.ts'
+import { Core } from './internal/core.ts'
+import type { DeadLetter } from './internal/dead-letters.ts'
+import {
+  EXPRESS_MAX,
+  expressDepth,
+  setAmbient,
+  ambient,
+  threadFigures,
+} from './internal/dispatch.ts'
+import { invoke } from './internal/invoker.ts'
+import { finish, requestStop } from './internal/lifecycle.ts'
+import type { Mailbox } from './internal/mailbox.ts'
+import { ReadyQueue } from './internal/ready-queue.ts'
+import { ready } from './internal/run-loop.ts'
+import { SLOW_TURN_MS_DEFAULT } from './internal/slow-turns.ts'
+import { STOPPED } from './internal/status.ts'
+import { wake } from './internal/cell.ts'
+import type { MetricsSnapshot } from './metrics.ts'
+import type { Address, Ref, Refusal } from './ref.ts'
+import type { TraceListener } from './trace.ts'
+
+/** How long an orderly stop may take unless it says otherwise. */
+export const STOP_MS_DEFAULT = 10_000
+
+export type SystemOptions = Readonly<{
+  name?: string
+  clock?: Clock
+  random?: Random
+  log?: Log
+  /** A turn that takes longer is named in the log, the trace and the metrics. */
+  slowTurnMs?: number
+}>
+
+export type StopReport = Readonly<{
+  /** Actors that had not ended in time, by path. They were abandoned. */
+  overdue: readonly string[]
+}>
+
+export interface System extends AsyncDisposable {
+  readonly name: string
+  readonly clock: Clock
+  /** Starts an actor at the top of the tree. */
+  spawn<M>(name: string, behavior: Behavior<M>, options?: SpawnOptions<M>): Handle<M>
+  spawnAnonymous<M>(behavior: Behavior<M>, options?: SpawnOptions<M>): Handle<M>
+  /** The actor at a path such as `/orders/order-17`. */
+  find(path: string): Handle<never> | Fault<'no-such-actor'>
+  /** An address that outlives refs and goes stale with its actor. */
+  addressOf(ref: Ref<never>): Address
+  /** Tells whoever is at `address`; an address whose actor has ended is refused as stale. */
+  tellAt(address: Address, message: unknown): Refusal | undefined
+  /** Wakes all who wait for `key`, and says how many. A sticky one is kept for the next to wait. */
+  signal(key: string, options?: Readonly<{ sticky?: boolean }>): number
+  metrics(): MetricsSnapshot
+  /** Hears everything that happens, until the answer is called. */
+  trace(listener: TraceListener): () => void
+  readonly deadLetters: readonly DeadLetter[]
+  onDeadLetter(listener: (letter: DeadLetter) => void): () => void
+  /** Ends all actors, the youngest first. Settles when none is left or the time is up. */
+  stop(options?: Readonly<{ deadlineMs?: number }>): Promise<StopReport>
+}
+
+/** A system whose turns are taken one by one from outside, for tests. */
+export interface SteppedSystem extends System {
+  /** How many actors could have the next turn. */
+  readonly readyDepth: number
+  /** Gives one turn of one message to the actor that `choose` picks out of so many; false when none is ready. */
+  step(choose?: (count: number) => number): boolean
+  /** Sends what a machine is placed in, for a test that begins in the middle. */
+  cellOf(ref: Ref<never>): unknown
+}
+
+export function createSystem(options: SystemOptions = {}): System {
+  return new ActorSystem(options, ready, EXPRESS_MAX)
+}
+
+export function createSteppedSystem(options: SystemOptions = {}): SteppedSystem {
+  return new ActorSystem(options, new ReadyQueue<Mailbox>(() => undefined), 0)
+}
+
+/** What is told during `work`, and by the turns that follow from it, carries `context`. */
+export function withContext<T>(context: unknown, work: () => T): T {
+  const before = ambient
+  setAmbient(context)
+  try {
+    return work()
+  } finally {
+    setAmbient(before)
+  }
+}
+
+class ActorSystem implements SteppedSystem {
+  readonly #core: Core
+  readonly #root: Actor
+
+  constructor(options: SystemOptions, queue: ReadyQueue<Mailbox>, quota: number) {
+    this.#core = new Core({
+      name: options.name ?? 'system',
+      clock: options.clock ?? systemClock,
+      random: options.random ?? random(freshSeed()),
+      log: options.log ?? silentLog,
+      ready: queue,
+      quota,
+      parks: quota > 0,
+      slowTurnMs: options.slowTurnMs ?? SLOW_TURN_MS_DEFAULT,
+    })
+    this.#root = new Actor(
+      this.#core,
+      null,
+      receive<never>(() => undefined),
+      0,
+    )
+  }
+
+  get name(): string {
+    return this.#core.name
+  }
+
+  get clock(): Clock {
+    return this.#core.clock
+  }
+
+  spawn<M>(name: string, behavior: Behavior<M>, options?: SpawnOptions<M>): Handle<M> {
+    return this.#root.spawn(name, behavior, options)
+  }
+
+  spawnAnonymous<M>(behavior: Behavior<M>, options?: SpawnOptions<M>): Handle<M> {
+    return this.#root.spawnAnonymous(behavior, options)
+  }
+
+  find(path: string): Handle<never> | Fault<'no-such-actor'> {
+    let at: Actor = this.#root
+    for (const name of path.split('/').filter((part) => part !== '')) {
+      const child = at.child(name)
+      if (!(child instanceof Actor)) return nobody(path, name, at)
+      at = child
+    }
+    return at === this.#root ? nobody(path, '', at) : at
+  }
+
+  addressOf(ref: Ref<never>): Address {
+    return this.#core.registry.addressOf(this.cellOf(ref))
+  }
+
+  tellAt(address: Address, message: unknown): Refusal | undefined {
+    const cell = this.#core.registry.at(address)
+    if (cell !== undefined) return cell.tell(message as never)
+    const path = `#${address.slot}.${address.generation}`
+    this.#core.deadLetters.add(path, message, 'stale-address')
+    return fault('stale-address', `nobody is at ${path} any more`, {
+      actor: path,
+      remedy: 'look the actor up by name and take its address anew',
+    })
+  }
+
+  signal(key: string, options: Readonly<{ sticky?: boolean }> = {}): number {
+    return this.#core.signals.send(key, options.sticky ?? false)
+  }
+
+  trace(listener: TraceListener): () => void {
+    return this.#core.tracer.subscribe(listener)
+  }
+
+  get deadLetters(): readonly DeadLetter[] {
+    return this.#core.deadLetters.recent
+  }
+
+  onDeadLetter(listener: (letter: DeadLetter) => void): () => void {
+    return this.#core.deadLetters.subscribe(listener)
+  }
+
+  metrics(): MetricsSnapshot {
+    const { metrics, timers, quota } = this.#core
+    const { resumeLatency } = metrics
+    return {
+      spawned: metrics.spawned,
+      stopped: metrics.stopped,
+      failures: metrics.failures,
+      retries: metrics.retries,
+      restarts: metrics.restarts,
+      escalations: metrics.escalations,
+      suspend_count: metrics.suspendCount,
+      resume_count: metrics.resumeCount,
+      resume_unbalanced: metrics.resumeUnbalanced,
+      suspended_now: metrics.suspendedNow,
+      suspended_ms_total: metrics.suspendedMsTotal,
+      resume_latency: {
+        count: resumeLatency.count,
+        p50Ms: resumeLatency.quantileMs(0.5),
+        p99Ms: resumeLatency.quantileMs(0.99),
+        maxMs: resumeLatency.maxMs,
+      },
+      ready_depth: this.readyDepth + (quota > 0 ? expressDepth() : 0),
+      blocked_senders: metrics.blockedSenders,
+      backpressure_cycles: metrics.backpressureCycles,
+      slow_turns: metrics.slowTurns,
+      asks_overdue: metrics.asksOverdue,
+      timers_pending: timers.size,
+      dead_letters: Object.fromEntries(metrics.deadLetters),
+      thread: threadFigures(),
+    }
+  }
+
+  stop(options: Readonly<{ deadlineMs?: number }> = {}): Promise<StopReport> {
+    const { timers } = this.#core
+    return new Promise((resolve) => {
+      const overdue: string[] = []
+      const limit = timers.after(options.deadlineMs ?? STOP_MS_DEFAULT, () => {
+        abandon(this.#root, overdue)
+      })
+      this.#root.onEnd(() => {
+        timers.cancel(limit)
+        timers.clear()
+        resolve({ overdue })
+      })
+      requestStop(this.#root, 'system-stopped', undefined)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  get readyDepth(): number {
+    return this.#core.ready.depth
+  }
+
+  step(choose?: (count: number) => number): boolean {
+    const { ready: queue } = this.#core
+    const mail = choose === undefined ? queue.take() : queue.takeAt(choose(queue.depth))
+    if (mail === undefined) return false
+    const result = invoke(mail.cell, 1)
+    queue.settle(mail, result)
+    if (result.type === 'failed') wake(mail.cell)
+    return true
+  }
+
+  cellOf(ref: Ref<never>): Cell {
+    const cell: unknown = ref
+    if (cell instanceof Cell && cell.core === this.#core) return cell
+    throw new Accident(
+      fault('not-an-actor', `${ref.path} is not an actor of the system ${this.name}`, {
+        actor: ref.path,
+        remedy: 'use a ref that spawn of this system gave',
+      }),
+    )
+  }
+}
+
+/** Ends what has not ended by itself, children first, without their `onStop`. */
+function abandon(cell: Actor, overdue: string[]): void {
+  for (const child of cell.children) if (child instanceof Actor) abandon(child, overdue)
+  if ((cell.status & STOPPED) !== 0) return
+  if (cell.parent !== null) overdue.push(cell.path)
+  finish(cell)
+}
+
+function nobody(path: string, name: string, at: Actor): Fault<'no-such-actor'> {
+  const siblings = [...(at.extras?.named?.keys() ?? [])].slice(0, 10)
+  return fault('no-such-actor', `there is no actor ${path}`, {
+    actor: path,
+    missing: name,
+    present: siblings,
+    remedy: `name one that is there; under ${at.path} there are: ${siblings.join(', ') || 'none'}`,
+  })
+}
