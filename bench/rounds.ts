@@ -52,7 +52,9 @@ export class Readings {
     this.#failures.set(`${contender} ${workload}`, why)
   }
 
+  /** Empty for a contender that failed even once: what it did before is not worth much. */
   all(contender: string, workload: string, key = 'rate'): readonly number[] {
+    if (this.#failures.has(`${contender} ${workload}`)) return []
     return this.#samples.get(`${contender} ${workload} ${key}`) ?? []
   }
 

@@ -6,7 +6,7 @@
  */
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { OURS, PEERS, peersHash } from './contenders.ts'
+import { OURS, oursHash, PEERS, peersHash } from './contenders.ts'
 import { judge, sentence } from './figure.ts'
 import { REFERENCES } from './references.ts'
 import { kernel } from './suites/kernel.ts'
@@ -48,6 +48,7 @@ say(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown 
 say(`limits and peers sha256 ${peersHash()}`)
 if (process.env['FLYTOWER_BENCH_ADAPTER']) say(`a stand-in for ours: ${OURS.file}`)
 
+const before = oursHash()
 const measured = await suite({
   quick: values.quick,
   say,
@@ -59,6 +60,7 @@ for (const figure of figures) {
   process.stdout.write(`${values.json ? JSON.stringify(figure) : sentence(figure)}\n`)
 }
 
+if (oursHash() !== before) say('src/ changed during the run: do not trust these figures')
 const unmet = figures.filter(({ met }) => !met)
 say(`${name}: ${figures.length} figures in ${((performance.now() - started) / 1_000).toFixed(1)} s`)
 if (unmet.length > 0) {

@@ -10,7 +10,7 @@ export type Samples = Readonly<Record<string, readonly number[]>>
 export type Answer = 'ready' | Readonly<{ samples?: Samples; skipped?: string }>
 
 const PROGRAM = join(import.meta.dirname, 'worker.mjs')
-const PROCESS_MS_MAX = 90_000
+const PROCESS_MS_MAX = 40_000
 
 /** Stripping types takes longer than most workloads; a cache of compiled modules ends that. */
 const CACHE = join(tmpdir(), 'flytower-bench-cache')
@@ -32,8 +32,7 @@ export class Worker {
     this.#child.on('message', (answer: Answer) => this.#heard.resolve(answer))
     this.#child.on('error', (error) => this.#heard.reject(error))
     this.#child.on('close', (code, signal) => {
-      const line = this.#errors.split('\n').find((text) => /error/i.test(text))
-      this.#heard.reject(new Error(line ?? `ended with ${signal ?? code}`))
+      this.#heard.reject(new Error(why(this.#errors, code, signal)))
     })
   }
 
@@ -45,4 +44,15 @@ export class Worker {
     this.#heard = Promise.withResolvers()
     this.#child.send('go')
   }
+}
+
+/** Node ends a process with this when nothing is left to do and a promise at the top is unsettled. */
+const UNSETTLED = 13
+
+/** The line above the first stack, or how the process ended. */
+function why(errors: string, code: number | null, signal: string | null): string {
+  if (code === UNSETTLED) return 'went idle before everything was handled'
+  const lines = errors.split('\n')
+  const stack = lines.findIndex((line) => line.startsWith('    at '))
+  return lines[stack - 1] ?? `ended with ${signal ?? code}`
 }
