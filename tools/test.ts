@@ -1,7 +1,7 @@
 /**
  * The three tiers of tests, by file name:
  *
- *   check   types, lint, format, and every `*.test.ts` beside the code and the tools
+ *   check   types, lint, format, and every `*.test.ts` beside the code, the tools and the benchmarks
  *   all     check, and `*.slow.test.ts`, and everything below `test/`
  *   long    `*.long.test.ts` alone
  *
@@ -20,6 +20,8 @@ import { succeeds } from './command.ts'
 export type Tier = 'check' | 'all' | 'long'
 
 type Totals = { passed: number; failed: number; skipped: number }
+
+const TESTS = ['src/**/*.test.ts', 'tools/*.test.ts', 'bench/*.test.ts', 'test/**/*.test.ts']
 
 const TEST_MS_MAX: Readonly<Record<Tier, number>> = {
   check: 30_000,
@@ -54,7 +56,7 @@ if (import.meta.main) {
 
   const totals: Totals = { passed: 0, failed: 0, skipped: 0 }
   if (tier !== 'long' && only.length === 0) await runStaticChecks(totals)
-  const files = globSync(['src/**/*.test.ts', 'tools/*.test.ts', 'test/**/*.test.ts'])
+  const files = globSync(TESTS)
     .filter((path) => belongs(path, tier))
     .filter((path) => only.length === 0 || only.some((part) => path.includes(part)))
     .toSorted()

@@ -137,7 +137,7 @@ export const nodeModules: Rule = (files) =>
  */
 export const readyQueue: Rule = (files) => {
   const secret = files.filter(({ path }) =>
-    /^src\/kernel\/.*\b(?:suspension|condition)\.ts$/.test(path),
+    /^src\/kernel\/.*\b(?:suspension|conditions?|tokens)\.ts$/.test(path),
   )
   const types = secret.flatMap(({ text }) =>
     [...codeOf(text).matchAll(/\bexport\s+(?:type|interface|class)\s+(\w+)/g)].map(
@@ -154,7 +154,7 @@ export const readyQueue: Rule = (files) => {
       'the ready queue knows neither reasons nor conditions',
     ),
     ...eachImport(queue, (_, { target = '' }) =>
-      /\b(?:suspension|condition)\.ts$/.test(target)
+      /\b(?:suspension|conditions?|tokens)\.ts$/.test(target)
         ? `the ready queue may not import ${target}`
         : undefined,
     ),

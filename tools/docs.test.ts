@@ -1,0 +1,166 @@
+/**
+ * Documents and code agree, in both directions. Every check is shown a disagreement first. The code
+ * in the documents is run by `docs.slow.test.ts`.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { describe, test } from 'node:test'
+
+import { PRODUCT } from '../src/std/index.ts'
+import {
+  brokenLinks,
+  codeBlocks,
+  configKeys,
+  documents,
+  faultCodes,
+  limitNames,
+  numbersIn,
+  tableRows,
+} from './docs.ts'
+import { sourceTree } from './source.ts'
+
+const tree = sourceTree()
+const pages = documents()
+
+function rowsOf(path: string): Map<string, readonly string[]> {
+  return existsSync(path) ? tableRows(readFileSync(path, 'utf8')) : new Map()
+}
+
+describe('faults', () => {
+  test('are found where they are made, and a code that is not written out is refused', () => {
+    const text = `
+      return fault('line-full', 'the line is full')
+      throw new Accident(fault<'gone'>(
+        'gone', 'it is gone'))
+      // fault('in-a-comment', '')
+      const text = "fault('in-a-string')"
+      answer(isFault('not-made'), fault(code, 'hidden'))
+      export function fault(code: string) {}
+    `
+    assert.deepEqual(faultCodes([{ path: 'src/a/b.ts', text }]), {
+      codes: ['gone', 'line-full'],
+      findings: ['src/a/b.ts: the code of a fault is written where the fault is made'],
+    })
+    assert.deepEqual(faultCodes([{ path: 'src/a/b.test.ts', text }]).codes, [])
+  })
+
+  test('in code and in docs/reference/faults.md are the same', () => {
+    const { codes, findings } = faultCodes(tree)
+    assert.deepEqual(findings, [])
+    assert.deepEqual([...rowsOf('docs/reference/faults.md').keys()].toSorted(), codes)
+  })
+})
+
+describe('limits', () => {
+  test('are the exported constants that are named like one', () => {
+    const text = `
+      export const LINE_RUNS_MAX = 10
+      export const LOADING_MS: number = 5
+      export const PRODUCT = 'x'
+      const HIDDEN_MAX = 3
+      // export const OLD_MAX = 3
+    `
+    assert.deepEqual(
+      limitNames([{ path: 'src/a/b.ts', text }]).map(({ name }) => name),
+      ['LINE_RUNS_MAX', 'LOADING_MS'],
+    )
+  })
+
+  test('are read from a table however people write numbers', () => {
+    const rows = tableRows('| `A_MAX` | 10 000 bytes | why |\n| B_MAX | 1 |\n|---|---|\n')
+    assert.deepEqual([...rows], [['A_MAX', ['10 000 bytes', 'why']]])
+    for (const cell of ['10 000', '10_000', '10,000', '`10000`', '10000 ms', '= 10 000'])
+      assert.deepEqual(numbersIn(cell), [10_000])
+    assert.deepEqual(numbersIn('100 to 10 000 ms, × 2, jitter 0.2'), [100, 10_000, 2, 0.2])
+    assert.deepEqual(numbersIn('none'), [])
+  })
+
+  test('in code and in docs/reference/limits.md are the same, with the same values', async () => {
+    const inCode: Record<string, unknown> = {}
+    for (const { path, name } of limitNames(tree)) {
+      const module: Record<string, unknown> = await import(pathToFileURL(path).href)
+      const value = module[name]
+      inCode[name] = typeof value === 'object' ? Object.values(value ?? {}) : [value]
+    }
+    const inDocs = [...rowsOf('docs/reference/limits.md')].map(
+      ([name, [value = '']]) => [name, numbersIn(value)] as const,
+    )
+    assert.deepEqual(Object.fromEntries(inDocs), inCode)
+  })
+})
+
+describe('config', () => {
+  test('keys are the environment variables that carry the product’s name', () => {
+    const text = `read('ACME_PORT'); read("ACME_DATA_DIR"); read('OTHER_PORT')`
+    assert.deepEqual(configKeys([{ path: 'src/server/config.ts', text }], 'acme'), [
+      'ACME_DATA_DIR',
+      'ACME_PORT',
+    ])
+  })
+
+  test('keys in code and in docs/reference/config.md are the same', () => {
+    const inDocs = [...rowsOf('docs/reference/config.md').keys()].toSorted()
+    assert.deepEqual(inDocs, configKeys(tree, PRODUCT))
+  })
+})
+
+describe('links', () => {
+  test('lead to a file, and to a heading in it', () => {
+    const text = `
+# Top: \`a\` & b
+## Same
+## Same
+[ok](other.md) [ok](../a.ts) [ok](#top-a--b) [ok](#same-1) [ok](https://example.org/x)
+[bad](none.md) [bad](other.md#nowhere) [bad](#same-2) [bad](../../outside.md)
+[ref]: gone.md
+\`[code](code.md)\`
+\`\`\`md
+[fenced](fenced.md)
+# Fenced
+\`\`\`
+`
+    const found = brokenLinks(
+      [
+        { path: 'docs/page.md', text },
+        { path: 'docs/other.md', text: '# Other' },
+      ],
+      (path) => ['docs/page.md', 'docs/other.md', 'a.ts'].includes(path),
+    )
+    assert.deepEqual(found, [
+      'docs/page.md: none.md leads nowhere',
+      'docs/page.md: other.md#nowhere names no heading',
+      'docs/page.md: #same-2 names no heading',
+      'docs/page.md: ../../outside.md leads nowhere',
+      'docs/page.md: gone.md leads nowhere',
+    ])
+  })
+
+  test('of every document lead somewhere', () => {
+    assert.deepEqual(brokenLinks(pages), [])
+  })
+})
+
+describe('code blocks', () => {
+  test('are found with their line, and with whether they run', () => {
+    const text = [
+      'text',
+      '```ts',
+      'one()',
+      '```',
+      '- item',
+      '',
+      '  ```ts no-run',
+      '  two()',
+      '    three()',
+      '  ```',
+      '```sh',
+      'npm ci',
+      '```',
+    ].join('\n')
+    assert.deepEqual(codeBlocks([{ path: 'a.md', text }]), [
+      { page: 'a.md', line: 2, runs: true, code: 'one()\n' },
+      { page: 'a.md', line: 7, runs: false, code: 'two()\n  three()\n' },
+    ])
+  })
+})

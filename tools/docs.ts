@@ -1,0 +1,138 @@
+/**
+ * What the documents claim and what the code has, each as a list, so that a test can hold one to the
+ * other in both directions. Everything but the reading of files is a pure function over text.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+
+import { codeOf, isTest, type Source } from './source.ts'
+
+export type Block = Readonly<{ page: string; line: number; runs: boolean; code: string }>
+
+const LIMIT =
+  /\bexport\s+const\s+([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:MAX|MIN|MS|BYTES|CHARS|DEFAULT|LIMIT))\b/g
+const FENCE = /^( *)```(\S*)([^\n]*)\n([\s\S]*?)^\1```$/gm
+
+export function documents(): Source[] {
+  return globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'bench/*.md'])
+    .map((path) => path.replaceAll('\\', '/'))
+    .toSorted()
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+/** The code of every fault that is made in `src`; a code that is not written out is a finding. */
+export function faultCodes(files: readonly Source[]): { codes: string[]; findings: string[] } {
+  const codes = new Set<string>()
+  const findings: string[] = []
+  for (const { path, text } of files.filter((file) => isProduct(file.path))) {
+    const code = codeOf(text)
+    for (const { index, 0: call } of code.matchAll(
+      /(?<!function\s)\bfault\s*(?:<[^>()]*>)?\(\s*/g,
+    )) {
+      const literal = /^'([^'\\\n]*)'/.exec(text.slice(index + call.length))?.[1]
+      if (literal !== undefined) codes.add(literal)
+      else findings.push(`${path}: the code of a fault is written where the fault is made`)
+    }
+  }
+  return { codes: [...codes].toSorted(), findings }
+}
+
+/** Exported limits by the file that declares them. */
+export function limitNames(files: readonly Source[]): { path: string; name: string }[] {
+  return files
+    .filter((file) => isProduct(file.path))
+    .flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(LIMIT)].map((match) => ({ path, name: match[1]! })),
+    )
+}
+
+/** Environment variables with the product's prefix that `src` names in a string. */
+export function configKeys(files: readonly Source[], product: string): string[] {
+  const key = new RegExp(`['"\`](${product.toUpperCase()}_[A-Z0-9_]+)['"\`]`, 'g')
+  const keys = files
+    .filter((file) => isProduct(file.path))
+    .flatMap(({ text }) => [...text.matchAll(key)].map((match) => match[1]!))
+  return [...new Set(keys)].toSorted()
+}
+
+/** The rows of a page's tables whose first cell is a name in back-quotes, by that name. */
+export function tableRows(text: string): Map<string, readonly string[]> {
+  const rows = new Map<string, readonly string[]>()
+  for (const line of text.split('\n')) {
+    const name = /^\| *`([^`]+)` *\|/.exec(line)?.[1]
+    if (name === undefined) continue
+    const cells = line.split('|').slice(2, -1)
+    rows.set(
+      name,
+      cells.map((cell) => cell.trim()),
+    )
+  }
+  return rows
+}
+
+/** The numbers of a cell; `10 000`, `10_000`, `10,000` and `10000` are the same. */
+export function numbersIn(cell: string): number[] {
+  return [...cell.matchAll(/(?:\d{1,3}(?:[_, \u202f]\d{3})+|\d+)(?:\.\d+)?/g)].map(([digits]) =>
+    Number(digits.replace(/[^\d.]/g, '')),
+  )
+}
+
+/** Relative links that lead nowhere: no such file, or no such heading in it. */
+export function brokenLinks(
+  pages: readonly Source[],
+  exists: (path: string) => boolean = existsSync,
+): string[] {
+  const anchors = new Map(pages.map(({ path, text }) => [path, headingAnchors(text)]))
+  return pages.flatMap(({ path, text }) =>
+    linksOf(text).flatMap((link) => {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? path : posix.join(posix.dirname(path), decodeURI(file))
+      if (target.startsWith('../') || !exists(target)) return [`${path}: ${link} leads nowhere`]
+      const known = anchors.get(target)
+      if (anchor === undefined || anchor === '' || known === undefined || known.has(anchor))
+        return []
+      return [`${path}: ${link} names no heading`]
+    }),
+  )
+}
+
+/** Fenced blocks of TypeScript; one marked `no-run` must compile but is not run. */
+export function codeBlocks(pages: readonly Source[]): Block[] {
+  return pages.flatMap(({ path, text }) =>
+    [...text.matchAll(FENCE)]
+      .filter(([, , language]) => language === 'ts')
+      .map(({ index, 1: indent = '', 3: mark = '', 4: code = '' }) => ({
+        page: path,
+        line: text.slice(0, index).split('\n').length,
+        runs: mark.trim() !== 'no-run',
+        code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      })),
+  )
+}
+
+function isProduct(path: string): boolean {
+  return path.startsWith('src/') && !isTest(path)
+}
+
+function linksOf(text: string): string[] {
+  const prose = text.replace(FENCE, '').replace(/`[^`\n]*`/g, '')
+  return [/\]\(\s*<?([^)\s>]+)/g, /^\[[^\]]+\]:\s*(\S+)/gm, /\b(?:href|src)="([^"]+)"/g]
+    .flatMap((pattern) => [...prose.matchAll(pattern)].map((match) => match[1]!))
+    .filter((link) => !/^[a-z][a-z0-9+.-]*:/i.test(link))
+}
+
+// As GitHub makes them: lower case, punctuation dropped, spaces to hyphens, repeats numbered.
+function headingAnchors(text: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of text.replace(FENCE, '').matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    const base = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-')
+    let anchor = base
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${base}-${n}`
+    anchors.add(anchor)
+  }
+  return anchors
+}
