@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
@@ -15,62 +15,108 @@ const run = promisify(execFile)
 
 const RUN_MS_MAX = 30_000
 
-const folder = join('.docs-run', String(process.pid)) // inside the tree, so that types are found
-const blocks = codeBlocks(
-  documents().filter(({ path }) => path === 'README.md' || path.startsWith('docs/')),
-)
+/** Blocks as files, in a folder inside the tree, so that imports and types are found from there. */
+class Workshop {
+  readonly #folder: string
+  readonly #blocks: readonly Block[]
 
-function fileOf({ page, line }: Block): string {
-  return join(folder, `${page.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}-${line}.ts`)
-}
+  constructor(name: string, blocks: readonly Block[]) {
+    this.#folder = join('.docs-run', `${process.pid}-${name}`)
+    this.#blocks = blocks
+  }
 
-function doors(): [subpath: string, door: string][] {
-  const manifest: { name: string; exports: Record<string, string | { default: string }> } =
-    JSON.parse(readFileSync('package.json', 'utf8'))
-  return Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-    typeof target === 'string'
-      ? []
-      : [
-          [
-            subpath.replace('.', manifest.name),
-            target.default.replace('./dist/', '../../src/').replace(/\.js$/, '.ts'),
-          ],
-        ],
-  )
-}
-
-describe('the code in the documents', { concurrency: 2 }, () => {
-  before(() => {
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({
-        extends: '../../tsconfig.json',
-        compilerOptions: { declaration: false, isolatedDeclarations: false, noUnusedLocals: false },
-        include: ['*.ts'],
-      }),
-    )
-    for (const block of blocks) {
-      let { code } = block
-      for (const [subpath, door] of doors()) code = code.replaceAll(`'${subpath}'`, `'${door}'`)
-      writeFileSync(fileOf(block), `${code}\nexport {}\n`)
+  open(): void {
+    mkdirSync(this.#folder, { recursive: true })
+    const compilerOptions = {
+      declaration: false,
+      isolatedDeclarations: false,
+      noUnusedLocals: false,
     }
-  })
+    writeFileSync(
+      join(this.#folder, 'tsconfig.json'),
+      JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }),
+    )
+    for (const block of this.#blocks)
+      writeFileSync(this.fileOf(block), `${withSourceImports(block.code)}\nexport {}\n`)
+  }
 
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
 
-  test('compiles', async () => {
-    if (blocks.length === 0) return
-    const complaint = await run('node_modules/.bin/tsc', ['--project', folder]).then(
+  fileOf({ page, line }: Block): string {
+    return join(this.#folder, `${page.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}-${line}.ts`)
+  }
+
+  /** What the compiler has to say about all of them. */
+  async compile(): Promise<string> {
+    if (this.#blocks.length === 0) return ''
+    return run('node_modules/.bin/tsc', ['--project', this.#folder]).then(
       () => '',
       (error: { stdout?: string; message: string }) => error.stdout ?? error.message,
     )
-    assert.equal(complaint, '')
+  }
+
+  async run(block: Block): Promise<void> {
+    await run(process.execPath, [this.fileOf(block)], { timeout: RUN_MS_MAX })
+  }
+}
+
+function withSourceImports(code: string): string {
+  const { name, exports }: { name: string; exports: Record<string, string | { default: string }> } =
+    JSON.parse(readFileSync('package.json', 'utf8'))
+  let rewritten = code
+  for (const [subpath, target] of Object.entries(exports)) {
+    if (typeof target === 'string') continue
+    const door = target.default.replace('./dist/', '../../src/').replace(/\.js$/, '.ts')
+    rewritten = rewritten.replaceAll(`'${subpath.replace('.', name)}'`, `'${door}'`)
+  }
+  return rewritten
+}
+
+describe('the code in the documents', { concurrency: 2 }, () => {
+  const blocks = codeBlocks(
+    documents().filter(({ path }) => path === 'README.md' || path.startsWith('docs/')),
+  )
+  const workshop = new Workshop('docs', blocks)
+  before(() => workshop.open())
+  after(() => workshop.close())
+
+  test('compiles', async () => {
+    assert.equal(await workshop.compile(), '')
   })
 
-  for (const block of blocks.filter(({ runs }) => runs)) {
-    test(`${block.page}:${block.line} runs`, async () => {
-      await run(process.execPath, [fileOf(block)], { timeout: RUN_MS_MAX })
-    })
-  }
+  for (const block of blocks.filter(({ runs }) => runs))
+    test(`${block.page}:${block.line} runs`, () => workshop.run(block))
+})
+
+describe('a block that is wrong', () => {
+  const text = [
+    '```ts',
+    `import { fault } from 'flytower/std'`,
+    `console.log(fault('a', 'b').code)`,
+    '```',
+    '```ts',
+    `const n: number = 'no number'`,
+    '```',
+    '```ts',
+    `throw new Error('thrown by the block')`,
+    '```',
+  ].join('\n')
+  const blocks = codeBlocks([{ path: 'page.md', text }])
+  const [good, wrongType, throwing] = blocks as [Block, Block, Block]
+  const workshop = new Workshop('proof', blocks)
+  before(() => workshop.open())
+  after(() => workshop.close())
+
+  test('is named by the compiler, alone', async () => {
+    const complaint = await workshop.compile()
+    assert.match(complaint, new RegExp(`${basename(workshop.fileOf(wrongType))}.*TS2322`))
+    assert.equal(complaint.trim().split('\n').length, 1)
+  })
+
+  test('fails when it throws, and only then', async () => {
+    await workshop.run(good)
+    await assert.rejects(workshop.run(throwing), /thrown by the block/)
+  })
 })
