@@ -13,7 +13,16 @@ export {
   type Priority,
   type SpawnOptions,
 } from './behavior.ts'
-export { machine, stay, to, type MachineDefinition, type Move, type State } from './machine.ts'
+export {
+  machine,
+  machineOf,
+  stay,
+  to,
+  type MachineDefinition,
+  type MachineProbe,
+  type Move,
+  type State,
+} from './machine.ts'
 export type { MetricsSnapshot } from './metrics.ts'
 export type { Address, Ended, Ref, Refusal, Watchable } from './ref.ts'
 export { escalate, restart, resume, retry, stop, type Supervision } from './supervision.ts'

@@ -11,8 +11,11 @@
  */
 import { Accident, fault } from '../std/index.ts'
 import { Behavior, type Context, type Next } from './behavior.ts'
-import { Cell, deliverUrgent, extrasOf } from './internal/cell.ts'
+import { Cell, deliverUrgent, extrasOf, settleEmpty } from './internal/cell.ts'
+import { NONE } from './internal/mailbox.ts'
 import { Special } from './internal/special.ts'
+import { SYSTEM } from './internal/status.ts'
+import type { Ref } from './ref.ts'
 
 /** States an actor may pass through by `enter` alone, without a message in between. */
 export const ENTER_CHAIN_MAX = 16
@@ -89,8 +92,12 @@ export class Machine<S extends string, D, M> {
     this.enterSoon()
   }
 
-  /** For tests: takes a state without a transition; `enterSoon` then runs its `enter`. */
   place(state: S, data: D): void {
+    if (!Object.hasOwn(this.#definition.states, state)) {
+      throw noSuchState(this.#cell, this.state, state)
+    }
+    this.#withdrawEnter()
+    this.#chain = []
     this.state = state
     this.data = data
   }
@@ -99,6 +106,16 @@ export class Machine<S extends string, D, M> {
     if (this.#definition.states[this.state].enter !== undefined) {
       deliverUrgent(this.#cell, this.#enter)
     }
+  }
+
+  #withdrawEnter(): void {
+    const cell = this.#cell
+    const { mail } = cell
+    if (mail === null || mail.urgent !== this.#enter) return
+    mail.urgent = NONE
+    if (!mail.isEmpty || (cell.status & SYSTEM) !== 0) return
+    cell.core.ready.unregister(mail)
+    settleEmpty(cell)
   }
 
   #receive(ctx: Context<M>, message: M): Outcome {
@@ -134,6 +151,23 @@ export class Machine<S extends string, D, M> {
     this.#cell.core.trace(this.#cell, 'transition', { from, to: state })
     this.enterSoon()
   }
+}
+
+/** What a test may see of an actor's machine, and do to begin in the middle. */
+export interface MachineProbe {
+  readonly state: string
+  readonly data: unknown
+  /** As if it had come here long ago: no `enter` is due. */
+  place(state: string, data: unknown): void
+  /** The `enter` of the present state becomes the next turn. */
+  enterSoon(): void
+}
+
+/** The machine that an actor is; undefined where it is none, or has ended. */
+export function machineOf(ref: Ref<never>): MachineProbe | undefined {
+  const cell: unknown = ref
+  const found = cell instanceof Cell ? cell.extras?.machine : undefined
+  return found instanceof Machine ? found : undefined
 }
 
 /** Entering a state, as the mail that does it. The same one every time: a retry is recognised by it. */

@@ -59,7 +59,7 @@ export class Core {
     this.quota = parts.quota
     this.parks = parts.parks
     this.timers = new TimerQueue(parts.clock)
-    this.tracer = new Tracer(parts.clock, parts.log)
+    this.tracer = new Tracer(parts.clock, parts.log, parts.quota > 0)
     this.registry = new Registry()
     this.deadLetters = new DeadLetterOffice(this)
     this.asks = new Asks(this.timers, () => parts.clock.monotonic())

@@ -10,20 +10,23 @@ export class Tracer {
   active = false
   #seq = 0
   readonly #clock: Clock
+  readonly #express: boolean
   readonly #listeners: Listeners<TraceEntry>
 
-  constructor(clock: Clock, log: Log) {
+  /** `express`: whether mail of the system may take the express lane, where nobody could hear it. */
+  constructor(clock: Clock, log: Log, express: boolean) {
     this.#clock = clock
+    this.#express = express
     this.#listeners = new Listeners(log)
   }
 
   subscribe(listener: TraceListener): () => void {
     const remove = this.#listeners.add(listener)
     this.active = true
-    listen(1)
+    if (this.#express) listen(1)
     return () => {
       if (!remove()) return
-      listen(-1)
+      if (this.#express) listen(-1)
       this.active = this.#listeners.size > 0
     }
   }
