@@ -33,7 +33,7 @@ export function ask<M, R>(
   const promise = new Promise<unknown>(capture)
   const { asks } = cell.core
   const deadlineMs = options?.deadlineMs ?? ASK_DEADLINE_MS_DEFAULT
-  const reply = new Reply(cell, deadlineMs, asks, resolve, reject)
+  const reply = new Reply(cell, deadlineMs, resolve, reject)
   const refusal = target.tell(make(reply as Ref<R>))
   if (refusal !== undefined) reject(new Accident(refusal))
   else if (reply.resolve !== null) {

@@ -8,6 +8,7 @@ import type { Next } from '../behavior.ts'
 import type { Timers } from '../timers.ts'
 import { deliver, type Cell } from './cell.ts'
 import { Special } from './special.ts'
+import { ENDING } from './status.ts'
 import { TimerEntry } from './timer-queue.ts'
 
 /** Keyed timers one actor may have running at once. */
@@ -79,6 +80,7 @@ export class ActorTimers implements Timers<never> {
     const cell = this.#cell
     if (!Number.isFinite(ms) || ms < 0 || period === 0) throw badDelay(cell, key, ms)
     this.cancel(key)
+    if ((cell.status & ENDING) !== 0) return
     if (this.#running.size >= TIMERS_MAX) throw tooMany(cell)
     const { timers } = cell.core
     const entry = new TimerEntry(() => {

@@ -64,7 +64,7 @@ export class Actor extends Cell implements Handle<unknown> {
 
   override get children(): readonly Ref<never>[] {
     const children: Cell[] = []
-    for (let child = this.extras?.youngest ?? null; child !== null; child = child.elder) {
+    for (let child = this.youngest; child !== null; child = child.elder) {
       children.push(child)
     }
     return children.toReversed()
@@ -90,10 +90,10 @@ export class Actor extends Cell implements Handle<unknown> {
     const { core } = this
     const status = dispatch.draining && core.parks ? NEWBORN : 0
     const child = new Actor(core, this, erased(behavior), status)
-    const family = extrasOf(this)
-    child.elder = family.youngest
-    if (family.youngest !== null) family.youngest.younger = child
-    family.youngest = child
+    const elder = this.youngest
+    child.elder = elder
+    if (elder !== null) elder.younger = child
+    this.youngest = child
     core.metrics.spawned++
     if (options !== undefined) applyOptions(child, options as SpawnOptions<never>)
     if (behavior.start !== undefined) startSoon(child)

@@ -35,13 +35,12 @@ export class Asks {
       if (this.#tick.heapIndex < 0) this.#timers.set(this.#tick, ASK_TICK_MS)
     } else youngest.previous = reply
     this.#youngest = reply
-    if (reply.target.extras === null || !reply.target.extras.asked) {
-      extrasOf(reply.target).asked = true
-    }
+    const { extras } = reply.target
+    if (extras === null || !extras.asked) extrasOf(reply.target).asked = true
   }
 
   forget(reply: Reply): void {
-    if (reply.grown) {
+    if (reply.heapIndex >= 0) {
       this.#grown.remove(reply)
       reply.target.extras?.asks?.delete(reply)
       return
@@ -70,8 +69,7 @@ export class Asks {
     for (let reply = this.#youngest; reply !== null;) {
       const { next } = reply
       this.forget(reply)
-      reply.grown = true
-      reply.due = Math.ceil(now + reply.deadlineMs)
+      reply.due = Math.ceil(now + reply.due)
       this.#grown.push(reply)
       ;(extrasOf(reply.target).asks ??= new Set()).add(reply)
       reply = next
@@ -79,7 +77,7 @@ export class Asks {
     for (let reply = this.#grown.peek(); reply !== undefined; reply = this.#grown.peek()) {
       if (reply.due > now) break
       reply.target.core.metrics.asksOverdue++
-      reply.fail(overdue(reply))
+      reply.fail(overdue(reply.target))
     }
     const first = this.#grown.peek()
     if (first !== undefined) this.#timers.set(this.#tick, Math.max(ASK_TICK_MS, first.due - now))
@@ -95,11 +93,10 @@ function stopped(target: Cell): Accident {
   )
 }
 
-function overdue(reply: Reply): Accident {
+function overdue(target: Cell): Accident {
   return new Accident(
-    fault('deadline-passed', `${reply.target.path} did not answer in ${reply.deadlineMs} ms`, {
-      actor: reply.target.path,
-      deadlineMs: reply.deadlineMs,
+    fault('deadline-passed', `${target.path} did not answer in time`, {
+      actor: target.path,
       remedy: 'allow more time, or find out what keeps the actor: its trace shows its last turns',
     }),
   )

@@ -30,13 +30,14 @@ export abstract class Cell {
   readonly core: Core
   readonly parent: Cell | null
   behavior: Behavior<never>
-  /** Siblings, by age. */
-  elder: Cell | null = null
-  younger: Cell | null = null
-  mail: Mailbox | null = null
-  extras: Extras | null = null
+  /** Children are a list from the youngest, through `elder`. */
+  youngest: Cell | null
+  elder: Cell | null
+  younger: Cell | null
+  mail: Mailbox | null
+  extras: Extras | null
   /** The first message of a parked newborn. */
-  first: unknown = undefined
+  first: unknown
 
   constructor(core: Core, parent: Cell | null, behavior: Behavior<never>, status: number) {
     this.receive = behavior.receive
@@ -45,6 +46,12 @@ export abstract class Cell {
     this.core = core
     this.parent = parent
     this.behavior = behavior
+    this.youngest = null
+    this.elder = null
+    this.younger = null
+    this.mail = null
+    this.extras = null
+    this.first = undefined
   }
 
   abstract tell(message: unknown): Refusal | undefined
@@ -77,7 +84,7 @@ export function setQuota(cell: Cell, quota: number): void {
 export function mailboxOf(cell: Cell): Mailbox {
   if (cell.mail === null) {
     const options = cell.extras?.options ?? cell.core.defaults
-    cell.mail = new Mailbox(cell, options.bound - expressOf(cell), options.lane)
+    cell.mail = Mailbox.open(cell, options.bound - expressOf(cell), options.lane)
   }
   return cell.mail
 }
@@ -119,7 +126,11 @@ function bar(cell: Cell): void {
 function unbar(cell: Cell): void {
   cell.credit += BARRED
   dispatch.displace(-expressOf(cell))
-  if (cell.mail !== null && quotaOf(cell) > 0) cell.mail = null
+  if (cell.mail !== null && quotaOf(cell) > 0) {
+    cell.core.ready.unregister(cell.mail)
+    cell.mail.close()
+    cell.mail = null
+  }
 }
 
 /** Takes a halted cell out of the ready queue, unless system work waits. */

@@ -21,8 +21,7 @@ export class Extras {
   quota: number
   options: Options = DEFAULTS
   name: string | null = null
-  /** Children: a list through `elder`, from the youngest; and those with names. */
-  youngest: Cell | null = null
+  /** Children that have names. */
   named: Map<string, Cell> | null = null
   /** The head of the list of active suspend tokens. */
   token: Token | null = null
@@ -54,7 +53,8 @@ export class Extras {
   /** When it was last resumed, until its next message; 0 otherwise. */
   resumedAt = 0
   suspendedAt = 0
-  ended: Ended | null = null
+  cause: Ended['cause'] = 'stopped'
+  error: unknown = undefined
 
   constructor(quota: number) {
     this.quota = quota

@@ -59,16 +59,18 @@ export function judge(cell: Cell): InvokeResult {
 function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefined {
   let message: unknown = NONE
   try {
-    for (let count = 0; count < max;) {
+    for (let left = max; left > 0; left--) {
       message = mail.take()
       if (message === NONE) break
-      if (message instanceof Special && !message.due) continue
-      count++
-      const next = run(cell, message)
-      if (cell.extras !== null && cell.extras.failing !== null && !isThenable(next)) {
-        cell.extras.failing = null
-      }
+      const { extras } = cell
+      if (extras !== null) notice(cell, extras)
+      if (cell.core.tracer.active) traceReceived(cell, message)
+      const next =
+        message instanceof Special
+          ? runSpecial(cell, message)
+          : cell.receive(cell, message as never)
       if (next !== undefined && next !== 'same') apply(cell, message, next)
+      if (extras !== null && extras.failing !== null) recovered(cell, extras, message)
       if (mail.waiters !== null) letIn(mail)
       const timeIsUp = dispatch.burn()
       if (timeIsUp || (cell.status & BREAK) !== 0) break
@@ -80,17 +82,21 @@ function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefi
   }
 }
 
-function run(cell: Cell, message: unknown): Next<never> {
-  const { extras, core } = cell
-  if (core.tracer.active) traceReceived(cell, message)
-  if (extras !== null) notice(cell, extras)
-  if (!(message instanceof Special)) return cell.receive(cell, message as never)
-  if (!(message instanceof Envelope)) return message.run(cell)
-  dispatch.setAmbient(message.context)
+function runSpecial(cell: Cell, special: Special): Next<never> {
+  if (!special.due) return undefined
+  if (!(special instanceof Envelope)) return special.run(cell)
+  dispatch.setAmbient(special.context)
   try {
-    return message.run(cell)
+    return special.run(cell)
   } finally {
     dispatch.setAmbient(undefined)
+  }
+}
+
+/** A retried message went well: the next failure counts from one again. */
+function recovered(cell: Cell, extras: Extras, mail: unknown): void {
+  if (extras.failing?.mail === mail && (cell.status & AWAIT) === 0 && cell.mail?.urgent !== mail) {
+    extras.failing = null
   }
 }
 
@@ -106,15 +112,18 @@ function notice(cell: Cell, extras: Extras): void {
 
 function traceReceived(cell: Cell, message: unknown): void {
   if (!(message instanceof Special)) cell.core.trace(cell, 'received', { message })
-  else if (message.isMessage) cell.core.trace(cell, 'received', { message: message.about })
+  else if (message.isMessage && message.due) cell.core.trace(cell, 'received', { message: message.about })
 }
 
 /** Follows a handler's answer. What goes wrong in it is the actor's failure; nothing is thrown. */
 export function apply(cell: Cell, mail: unknown, next: Next<never>): void {
   if (next === undefined || next === 'same') return
+  if (next === 'stopped') {
+    requestStop(cell, 'stopped', undefined)
+    return
+  }
   try {
-    if (next === 'stopped') requestStop(cell, 'stopped', undefined)
-    else if (next instanceof Behavior) become(cell, next)
+    if (next instanceof Behavior) become(cell, next)
     else if (isThenable(next)) {
       const extras = extrasOf(cell)
       ;(extras.awaiting ??= new Waiting(cell, apply)).open(mail, next)

@@ -26,13 +26,18 @@ import { announceEnd, unwatchAll } from './watch.ts'
 /** Asks a cell to end. From here on it takes no message. */
 export function requestStop(cell: Cell, cause: Ended['cause'], error: unknown): void {
   if ((cell.status & ENDING) !== 0) return
-  if (cell.extras === null && cell.mail === null && cell.behavior.onStop === undefined) {
+  const atOnce =
+    cell.mail === null && cell.youngest === null && cell.behavior.onStop === undefined
+  if (atOnce && cell.extras === null) {
     finish(cell)
     return
   }
-  extrasOf(cell).ended = { path: cell.path, cause, error }
+  const extras = extrasOf(cell)
+  extras.cause = cause
+  extras.error = error
   raise(cell, STOPPING)
-  postSystem(cell, { type: 'stop' })
+  if (atOnce) beginStop(cell)
+  else postSystem(cell, { type: 'stop' })
   rest(cell)
 }
 
@@ -71,7 +76,7 @@ function giveUpLife(cell: Cell): void {
 /** Ends the children one by one; when none is left, the cell itself. */
 export function proceed(cell: Cell): void {
   for (;;) {
-    const child = cell.extras?.youngest ?? null
+    const child = cell.youngest
     if (child === null) break
     requestStop(child, 'parent-stopped', undefined)
     if ((child.status & STOPPED) === 0) return // it will tell when it has ended
@@ -127,6 +132,7 @@ export function finish(cell: Cell): void {
     buryMail(cell)
     core.ready.unregister(cell.mail)
     letIn(cell.mail)
+    cell.mail.close()
     cell.mail = null
   }
   if (extras !== null) {
@@ -152,15 +158,13 @@ function buryMail(cell: Cell): void {
 }
 
 function unlink(cell: Cell): void {
-  const family = cell.parent?.extras
-  if (family === null || family === undefined) return
-  if (cell.younger !== null) cell.younger.elder = cell.elder
-  else if (family.youngest === cell) family.youngest = cell.elder
-  if (cell.elder !== null) cell.elder.younger = cell.younger
+  const { parent, elder, younger } = cell
+  if (parent === null) return
+  if (younger !== null) younger.elder = elder
+  else parent.youngest = elder
+  if (elder !== null) elder.younger = younger
   cell.elder = null
   cell.younger = null
-  const name = cell.extras?.name
-  if (name !== null && name !== undefined && family.named?.get(name) === cell) {
-    family.named.delete(name)
-  }
+  const name = cell.extras === null ? null : cell.extras.name
+  if (name !== null && parent.extras?.named?.get(name) === cell) parent.extras.named.delete(name)
 }

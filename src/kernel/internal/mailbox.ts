@@ -27,7 +27,7 @@ class Chunk {
   next: Chunk | null = null
 
   constructor(length: number) {
-    this.items = Array.from({ length })
+    this.items = Array<unknown>(length).fill(undefined)
   }
 }
 
@@ -37,35 +37,67 @@ function chunk(): Chunk {
   return pool.pop() ?? new Chunk(CHUNK)
 }
 
+/** Mailboxes of cells that need none any more. */
+const spare: Mailbox[] = []
+
 export class Mailbox implements Ready {
-  readonly cell: Cell
+  cell: Cell
   /** How many more messages may wait. Negative while promised mail exceeds the bound. */
   room: number
+  lane: number
   /** Messages here, urgent not counted. */
-  size = 0
-  urgent: unknown = NONE
-  front: Deque<unknown> | null = null
+  size: number
+  urgent: unknown
+  front: Deque<unknown> | null
   /** Who waits for room here, first come first served. */
-  waiters: Deque<Waiter> | null = null
-  readonly lane: number
-  queued = false
-  before: Ready | null = null
-  after: Ready | null = null
+  waiters: Deque<Waiter> | null
+  queued: boolean
+  before: Ready | null
+  after: Ready | null
   #head: Chunk
   #tail: Chunk
-  #headAt = 0
-  #tailAt = 0
+  #headAt: number
+  #tailAt: number
 
-  constructor(cell: Cell, room: number, lane: number) {
+  private constructor(cell: Cell, room: number, lane: number) {
     this.cell = cell
     this.room = room
     this.lane = lane
+    this.size = 0
+    this.urgent = NONE
+    this.front = null
+    this.waiters = null
+    this.queued = false
+    this.before = null
+    this.after = null
     this.#head = new Chunk(CHUNK_FIRST)
     this.#tail = this.#head
+    this.#headAt = 0
+    this.#tailAt = 0
+  }
+
+  static open(cell: Cell, room: number, lane: number): Mailbox {
+    const mail = spare.pop()
+    if (mail === undefined) return new Mailbox(cell, room, lane)
+    mail.cell = cell
+    mail.room = room
+    mail.lane = lane
+    return mail
+  }
+
+  /** An empty mailbox that its cell has let go of. */
+  close(): void {
+    this.trim()
+    if (spare.length < POOL_MAX) spare.push(this)
   }
 
   get isEmpty(): boolean {
     return this.size === 0 && this.urgent === NONE
+  }
+
+  /** Whether nothing here is older than the cell's express mail. */
+  get isBehindExpress(): boolean {
+    return this.urgent === NONE && (this.front === null || this.front.length === 0)
   }
 
   push(message: unknown): void {
@@ -116,22 +148,18 @@ export class Mailbox implements Ready {
     }
     const message = head.items[this.#headAt]
     head.items[this.#headAt++] = undefined
-    if (head === this.#tail && this.#headAt === this.#tailAt) {
-      this.#headAt = 0
-      this.#tailAt = 0
-    }
     return message
   }
 
-  /** Gives a large chunk back once everything has been taken. */
+  /** Everything has been taken: a large chunk goes back to the pool. */
   trim(): void {
-    if (this.size > 0 || this.#head.items.length === CHUNK_FIRST) return
+    this.front = null
+    this.#headAt = 0
+    this.#tailAt = 0
+    if (this.#head.items.length === CHUNK_FIRST) return
     release(this.#head)
     this.#head = new Chunk(CHUNK_FIRST)
     this.#tail = this.#head
-    this.#headAt = 0
-    this.#tailAt = 0
-    this.front = null
   }
 }
 

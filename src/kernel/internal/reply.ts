@@ -6,36 +6,35 @@
  */
 import type { HeapItem } from '../../std/index.ts'
 import type { Ref, Refusal } from '../ref.ts'
-import type { Asks } from './asks.ts'
 import type { Cell } from './cell.ts'
 
 export class Reply implements Ref<unknown>, HeapItem {
   readonly target: Cell
-  readonly deadlineMs: number
-  readonly #asks: Asks
+  /** Milliseconds it may take; once it has a place in the heap, when it is due. */
+  due: number
   resolve: ((value: unknown) => void) | null
   reject: ((reason: unknown) => void) | null
   /** Neighbours in the nursery of young asks. */
-  previous: Reply | null = null
-  next: Reply | null = null
-  /** Left the nursery: has a due time and a place in the heap. */
-  grown = false
-  heapIndex = -1
-  due = 0
-  onSettled: (() => void) | null = null
+  previous: Reply | null
+  next: Reply | null
+  /** -1 while it is young. */
+  heapIndex: number
+  onSettled: (() => void) | null
 
   constructor(
     target: Cell,
     deadlineMs: number,
-    asks: Asks,
     resolve: (value: unknown) => void,
     reject: (reason: unknown) => void,
   ) {
     this.target = target
-    this.deadlineMs = deadlineMs
-    this.#asks = asks
+    this.due = deadlineMs
     this.resolve = resolve
     this.reject = reject
+    this.previous = null
+    this.next = null
+    this.heapIndex = -1
+    this.onSettled = null
   }
 
   get path(): string {
@@ -63,7 +62,7 @@ export class Reply implements Ref<unknown>, HeapItem {
   #leave(): void {
     this.resolve = null
     this.reject = null
-    this.#asks.forget(this)
-    this.onSettled?.()
+    this.target.core.asks.forget(this)
+    if (this.onSettled !== null) this.onSettled()
   }
 }

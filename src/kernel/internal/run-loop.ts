@@ -7,12 +7,13 @@
  * ones cannot starve I/O either.
  */
 import { afterIo, afterTurn } from '../../std/index.ts'
-import { wake, type Cell } from './cell.ts'
+import { mailboxOf, wake, type Cell } from './cell.ts'
 import * as dispatch from './dispatch.ts'
 import { fail } from './failing.ts'
 import { apply, invoke, invokeParked, surfaceHead } from './invoker.ts'
 import type { Mailbox } from './mailbox.ts'
 import { HIGH, ReadyQueue } from './ready-queue.ts'
+import { BOXED } from './status.ts'
 
 /** Messages a cell may take from its mailbox in one run. */
 export const BATCH_MAX = 64
@@ -66,14 +67,16 @@ function runExpress(): boolean {
   while (!dispatch.isEmpty()) {
     const cell = dispatch.ring[dispatch.head] as Cell
     const { credit } = cell
-    if (credit < dispatch.floor) {
-      surfaceHead()
-    } else {
+    if (credit >= dispatch.floor) {
       const message = dispatch.ring[dispatch.head + 1]
       cell.credit = credit + 1
       const next = cell.receive(cell, message as never)
       dispatch.pop()
       if (next !== undefined && next !== 'same') apply(cell, message, next)
+    } else if (mayRunAhead(cell)) {
+      runAhead(cell)
+    } else {
+      surfaceHead()
     }
     if (dispatch.spent()) {
       if (dispatch.refuel()) return true
@@ -81,6 +84,24 @@ function runExpress(): boolean {
     }
   }
   return false
+}
+
+/** Express mail of a cell that is busy but not halted is older than its mailbox, and runs as it comes. */
+function mayRunAhead(cell: Cell): boolean {
+  if (cell.status !== BOXED || dispatch.floor > 0) return false
+  if (cell.mail === null || !cell.mail.isBehindExpress) return false
+  return cell.extras === null || cell.extras.resumedAt === 0
+}
+
+function runAhead(cell: Cell): void {
+  const message = dispatch.ring[dispatch.head + 1]
+  mailboxOf(cell).room++
+  dispatch.displace(-1)
+  cell.credit++
+  const next = cell.receive(cell, message as never)
+  dispatch.pop()
+  if (next !== undefined && next !== 'same') apply(cell, message, next)
+  wake(cell)
 }
 
 /** One mailbox and the newest newborn; false where there is neither. */

@@ -6,7 +6,16 @@
  * cell tells the registry, which is all the ready queue ever hears of it.
  */
 import type { ResumeCondition, SuspendReason, SuspendToken } from '../suspension.ts'
-import { addUnit, dropUnit, extrasOf, isSuspended, raise, type Cell } from './cell.ts'
+import {
+  addUnit,
+  dropUnit,
+  expressOf,
+  extrasOf,
+  isSuspended,
+  mailboxOf,
+  raise,
+  type Cell,
+} from './cell.ts'
 import { arm } from './conditions.ts'
 import { BOXED, ENDING } from './status.ts'
 
@@ -103,8 +112,10 @@ function endSuspension(cell: Cell, goesOn: boolean): void {
   const now = clock.monotonic()
   metrics.suspendedNow--
   metrics.suspendedMsTotal += now - extras.suspendedAt
-  if (!goesOn) return
-  extras.resumedAt = now
+  const waits = expressOf(cell) > 0 || (cell.mail !== null && !cell.mail.isEmpty)
+  if (!goesOn || !waits) return
   // Its mail comes through the mailbox once, where the time from resume to message is taken.
-  if (cell.mail !== null && !cell.mail.isEmpty) raise(cell, BOXED)
+  extras.resumedAt = now
+  mailboxOf(cell)
+  raise(cell, BOXED)
 }

@@ -76,7 +76,7 @@ export function onEnd(target: Ref<never>, listener: Watch): () => void {
 export function onCellEnd(cell: Cell, listener: Watch): () => void {
   const extras = extrasOf(cell)
   if ((cell.status & STOPPED) !== 0) {
-    listener(extras.ended ?? { path: cell.path, cause: 'stopped', error: undefined })
+    listener(endOf(cell, extras))
     return () => undefined
   }
   const own: Watch = (ended) => listener(ended)
@@ -85,10 +85,15 @@ export function onCellEnd(cell: Cell, listener: Watch): () => void {
 }
 
 export function announceEnd(cell: Cell, extras: Extras): void {
-  const ended = extras.ended ?? { path: cell.path, cause: 'stopped', error: undefined }
-  const watchers = extras.watchers
+  const { watchers } = extras
+  if (watchers === null) return
   extras.watchers = null
-  if (watchers !== null) for (const tell of watchers) tell(ended)
+  const ended = endOf(cell, extras)
+  for (const tell of watchers) tell(ended)
+}
+
+function endOf(cell: Cell, extras: Extras): Ended {
+  return { path: cell.path, cause: extras.cause, error: extras.error }
 }
 
 function tooManyWatches(watcher: Cell): Accident {
