@@ -47,7 +47,7 @@ describe('the package', () => {
   test('brings the Node that it asks for, and may install it', () => {
     const node = manifest.devDependencies['node']
     assert.equal(readFileSync('.node-version', 'utf8').trim(), node)
-    assert.deepEqual(manifest.allowScripts, { [`node@${node}`]: true })
+    assert.deepEqual(manifest.allowScripts, { node: true }) // by name: the lock file pins the rest
   })
 
   test('refuses the same old Nodes everywhere', () => {
@@ -57,6 +57,22 @@ describe('the package', () => {
     assert.ok(guard.includes(`NEEDED = [${major}, ${minor}]`))
     assert.match(command, new RegExp(`NODE_MAJOR_MIN = ${major}\\b`))
     assert.match(command, new RegExp(`NODE_MINOR_MIN = ${minor}\\b`))
+  })
+})
+
+describe('the lock file', () => {
+  const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } =
+    JSON.parse(readFileSync('package-lock.json', 'utf8'))
+
+  // `npm install` leaves out what it could not fetch, and `npm ci` then refuses the file.
+  test('knows the binaries of every platform', () => {
+    for (const [path, { optionalDependencies = {} }] of Object.entries(lock.packages))
+      for (const name of Object.keys(optionalDependencies))
+        assert.ok(`node_modules/${name}` in lock.packages, `${path} may need ${name}`)
+  })
+
+  test('names no registry', () => {
+    assert.doesNotMatch(readFileSync('package-lock.json', 'utf8'), /"resolved":/)
   })
 })
 
