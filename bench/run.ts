@@ -4,7 +4,7 @@
  * Prints every figure with its limit, peers and goal; with --json one line per figure, everything
  * else on stderr. Ends with 0 when all goals are met and with 1, naming them, when one is not.
  */
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { OURS, oursHash, PEERS, peersHash } from './contenders.ts'
 import { judge, sentence } from './figure.ts'
@@ -45,6 +45,7 @@ if (stranger !== undefined) {
 }
 
 say(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}`)
+say(`load before the run: ${loadavg()[0]?.toFixed(1) ?? '?'}; a quiet machine has 0`)
 say(`limits and peers sha256 ${peersHash()}`)
 if (process.env['FLYTOWER_BENCH_ADAPTER']) say(`a stand-in for ours: ${OURS.file}`)
 

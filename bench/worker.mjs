@@ -16,6 +16,8 @@ import { lateness, percentile } from './lateness.mjs'
 
 const WINDOW = 1_000
 const ACTORS = 100_000
+const WARM_UPS = 5
+const WARM_MS = 400
 const SATURATED_MS = 250
 const CYCLES = 100_000
 const RESUMES = 10_000
@@ -64,12 +66,17 @@ async function repeated(once) {
 /** Rates of `run(n)`, which handles `n * weight` messages. */
 async function rates({ n, weight = 1, floor = 1_000, run }) {
   const small = Math.max(floor / 5, Math.round(n / 100))
-  let expectedMs = 0
-  for (const k of [small, small, small * 4]) expectedMs = ((await clocked(() => run(k))) / k) * n
+  let eachMs = 0
+  for (const k of [small, small, small * 4]) eachMs = (await clocked(() => run(k))) / k
   let size = n
-  while ((expectedMs * size) / n > slowMs && size > floor) size /= 10
-  const warmUps = size === n && expectedMs < 400 ? 3 : 0
-  for (let i = 0; i < warmUps; i++) await run(n)
+  while (eachMs * size > slowMs && size > floor) size /= 10
+  let warmMs = 0
+  for (let i = 0; i < WARM_UPS && warmMs < WARM_MS; i++) {
+    const ms = await clocked(() => run(size))
+    eachMs = ms / size
+    warmMs += ms
+    if (size < n && eachMs * size * 10 < slowMs) size *= 10 // It was slow only while cold.
+  }
 
   const rate = await repeated(async () => {
     await settle()
