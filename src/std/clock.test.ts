@@ -27,8 +27,11 @@ class HandTurnedHost implements ClockHost {
   arm(delayMs: number, callback: () => void): () => void {
     assert.equal(this.#armed, undefined, 'one timer arms the host once at a time')
     this.delays.push(delayMs)
-    this.#armed = { dueMs: this.#monotonic + delayMs - this.earlyMs, callback }
-    return () => (this.#armed = undefined)
+    const armed = { dueMs: this.#monotonic + delayMs - this.earlyMs, callback }
+    this.#armed = armed
+    return () => {
+      if (this.#armed === armed) this.#armed = undefined
+    }
   }
 
   get isArmed(): boolean {
