@@ -154,17 +154,19 @@ export class Machine<S extends string, D, M> {
 }
 
 /** What a test may see of an actor's machine, and do to begin in the middle. */
-export interface MachineProbe {
-  readonly state: string
-  readonly data: unknown
+export interface MachineProbe<S extends string = string, D = unknown> {
+  readonly state: S
+  readonly data: D
   /** As if it had come here long ago: no `enter` is due. */
-  place(state: string, data: unknown): void
+  place(state: S, data: D): void
   /** The `enter` of the present state becomes the next turn. */
   enterSoon(): void
 }
 
-/** The machine that an actor is; undefined where it is none, or has ended. */
-export function machineOf(ref: Ref<never>): MachineProbe | undefined {
+/** The machine that an actor is; undefined where it is none, or has ended. The caller knows its types. */
+export function machineOf<S extends string = string, D = unknown>(
+  ref: Ref<never>,
+): MachineProbe<S, D> | undefined {
   const cell: unknown = ref
   const found = cell instanceof Cell ? cell.extras?.machine : undefined
   return found instanceof Machine ? found : undefined
