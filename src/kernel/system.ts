@@ -50,6 +50,8 @@ export type SystemOptions = Readonly<{
   log?: Log
   /** A turn that takes longer is named in the log, the trace and the metrics. */
   slowTurnMs?: number
+  /** How many messages may wait for an actor that is spawned without a bound of its own. */
+  bound?: number
 }>
 
 export type StopReport = Readonly<{
@@ -123,6 +125,7 @@ class ActorSystem implements SteppedSystem {
       quota,
       parks: quota > 0,
       slowTurnMs: options.slowTurnMs ?? SLOW_TURN_MS_DEFAULT,
+      bound: options.bound,
     })
     this.#root = new Actor(
       this.#core,

@@ -163,7 +163,7 @@ export class Actor extends Cell implements Handle<unknown> {
 }
 
 function applyOptions(cell: Actor, given: SpawnOptions<never>): void {
-  const options = readOptions(given)
+  const options = readOptions(given, cell.core.defaults)
   extrasOf(cell).options = options
   const express =
     options.lane === NORMAL &&

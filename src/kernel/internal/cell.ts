@@ -62,7 +62,7 @@ export abstract class Cell {
 export interface Cell extends Context<never> {}
 
 export function extrasOf(cell: Cell): Extras {
-  return (cell.extras ??= new Extras(cell.core.quota))
+  return (cell.extras ??= new Extras(cell.core.quota, cell.core.defaults))
 }
 
 function quotaOf(cell: Cell): number {

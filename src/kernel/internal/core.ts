@@ -7,7 +7,7 @@ import type { TraceEntry } from '../trace.ts'
 import { Asks } from './asks.ts'
 import type { Cell } from './cell.ts'
 import { DeadLetterOffice } from './dead-letters.ts'
-import { DEFAULTS, type Options } from './options.ts'
+import { DEFAULTS, readOptions, type Options } from './options.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { ReadyQueue } from './ready-queue.ts'
 import { Registry } from './registry.ts'
@@ -27,6 +27,8 @@ export type CoreParts = Readonly<{
   /** Whether newborns may be parked, which is an express lane of its own. */
   parks: boolean
   slowTurnMs: number
+  /** Of actors that are spawned without one. */
+  bound: number | undefined
 }>
 
 export class Core {
@@ -37,7 +39,7 @@ export class Core {
   readonly ready: ReadyQueue<Mailbox>
   readonly quota: number
   readonly parks: boolean
-  readonly defaults: Options = DEFAULTS
+  readonly defaults: Options
   readonly metrics: Metrics = new Metrics()
   readonly tracer: Tracer
   readonly timers: TimerQueue
@@ -56,7 +58,8 @@ export class Core {
     this.random = parts.random
     this.log = parts.log
     this.ready = parts.ready
-    this.quota = parts.quota
+    this.defaults = readOptions(parts.bound === undefined ? {} : { bound: parts.bound }, DEFAULTS)
+    this.quota = Math.min(parts.quota, this.defaults.bound)
     this.parks = parts.parks
     this.timers = new TimerQueue(parts.clock)
     this.tracer = new Tracer(parts.clock, parts.log, parts.quota > 0)

@@ -9,7 +9,7 @@ import type { ActorTimers } from './actor-timers.ts'
 import type { Waiting } from './awaiting.ts'
 import type { Outbox } from './capacity.ts'
 import type { Cell } from './cell.ts'
-import { DEFAULTS, type Options } from './options.ts'
+import type { Options } from './options.ts'
 import type { Debt } from './owing.ts'
 import type { ReceiveTimeout } from './receive-timeout.ts'
 import type { Reply } from './reply.ts'
@@ -19,7 +19,7 @@ import type { Watch } from './watch.ts'
 
 export class Extras {
   quota: number
-  options: Options = DEFAULTS
+  options: Options
   name: string | null = null
   /** Children that have names. */
   named: Map<string, Cell> | null = null
@@ -56,7 +56,8 @@ export class Extras {
   cause: Ended['cause'] = 'stopped'
   error: unknown = undefined
 
-  constructor(quota: number) {
+  constructor(quota: number, options: Options) {
     this.quota = quota
+    this.options = options
   }
 }

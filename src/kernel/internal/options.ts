@@ -36,15 +36,15 @@ const LANES = { high: HIGH, normal: NORMAL, low: LOW } as const
 const OVERFLOWS: readonly string[] = ['reject', 'drop-oldest', 'drop-newest', 'suspend-sender']
 
 /** Fills in defaults; throws `bad-option` naming the first option that cannot be. */
-export function readOptions(given: SpawnOptions<never>): Options {
+export function readOptions(given: SpawnOptions<never>, defaults: Options): Options {
   const options: Options = {
-    bound: given.bound ?? DEFAULTS.bound,
-    overflow: given.overflow ?? DEFAULTS.overflow,
+    bound: given.bound ?? defaults.bound,
+    overflow: given.overflow ?? defaults.overflow,
     lane: LANES[given.priority ?? 'normal'],
-    supervision: given.supervision ?? DEFAULTS.supervision,
+    supervision: given.supervision ?? defaults.supervision,
     schema: given.schema,
     handlerMs: given.handlerMs,
-    stash: given.stash ?? DEFAULTS.stash,
+    stash: given.stash ?? defaults.stash,
   }
   refuseUnless(isWhole(options.bound, 1, MAILBOX_MAX), 'bound', given.bound, '1 to 16 777 216')
   refuseUnless(OVERFLOWS.includes(options.overflow), 'overflow', given.overflow, 'one of four')
