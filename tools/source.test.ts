@@ -43,12 +43,14 @@ describe('imports', () => {
       const l = "import m from './m.ts'"
       export const from = 'n'
       const o = new URL('./o.ts', base)
+      const p = new URL('..', import.meta.url)
     `
     assert.deepEqual(
       importsOf({ path: 'src/x/y.ts', text })
         .map(({ specifier, target, typeOnly }) => [specifier, target, typeOnly] as const)
         .toSorted(([a], [b]) => (a < b ? -1 : 1)),
       [
+        ['..', 'src', false],
         ['../std/index.ts', 'src/std/index.ts', false],
         ['./c.ts', 'src/x/c.ts', true],
         ['./d.ts', 'src/x/d.ts', false],

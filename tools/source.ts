@@ -100,7 +100,7 @@ export function importsOf({ path, text }: Source): Import[] {
     [...code.matchAll(pattern)].map((match) => {
       const quoteAt = match.index + match[0].length
       const specifier = text.slice(quoteAt + 1, code.indexOf(code[quoteAt]!, quoteAt + 1))
-      const target = /^\.{1,2}\//.test(specifier)
+      const target = /^\.{1,2}(?:\/|$)/.test(specifier)
         ? posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts')
         : undefined
       return { specifier, target, typeOnly: match.groups?.['type'] !== undefined }

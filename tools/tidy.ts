@@ -63,7 +63,7 @@ const NODE_FREE: ReadonlySet<string> = new Set([
 
 const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['src/std/random.ts'],
-  'node:fs': ['src/server/'],
+  'node:fs': ['src/server/', 'src/kernel/internal/watchdog-thread.ts'], // the latter to stderr only
   'node:inspector': ['src/kernel/internal/watchdog'],
   'node:worker_threads': ['src/kernel/internal/watchdog'],
 }
