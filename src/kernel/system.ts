@@ -21,13 +21,7 @@ import { Actor } from './internal/actor.ts'
 import { Cell } from './internal/cell.ts'
 import { Core } from './internal/core.ts'
 import type { DeadLetter } from './internal/dead-letters.ts'
-import {
-  EXPRESS_MAX,
-  expressDepth,
-  setAmbient,
-  ambient,
-  threadFigures,
-} from './internal/dispatch.ts'
+import { expressDepth, setAmbient, ambient, threadFigures } from './internal/dispatch.ts'
 import { invoke } from './internal/invoker.ts'
 import { finish, requestStop } from './internal/lifecycle.ts'
 import type { Mailbox } from './internal/mailbox.ts'
@@ -35,6 +29,7 @@ import { ReadyQueue } from './internal/ready-queue.ts'
 import { ready } from './internal/run-loop.ts'
 import { SLOW_TURN_MS_DEFAULT } from './internal/slow-turns.ts'
 import { STOPPED } from './internal/status.ts'
+import { watchThread } from './internal/watchdog.ts'
 import { wake } from './internal/cell.ts'
 import type { MetricsSnapshot } from './metrics.ts'
 import type { Address, Ref, Refusal } from './ref.ts'
@@ -52,6 +47,11 @@ export type SystemOptions = Readonly<{
   slowTurnMs?: number
   /** How many messages may wait for an actor that is spawned without a bound of its own. */
   bound?: number
+  /**
+   * Names a turn that holds the thread for longer than `slowTurnMs` while it still does, on stderr
+   * too, from one thread that all systems share; a system starts none unless it is told to.
+   */
+  watchdog?: boolean
 }>
 
 export type StopReport = Readonly<{
@@ -93,11 +93,11 @@ export interface SteppedSystem extends System {
 }
 
 export function createSystem(options: SystemOptions = {}): System {
-  return new ActorSystem(options, ready, EXPRESS_MAX)
+  return new ActorSystem(options, ready, true)
 }
 
 export function createSteppedSystem(options: SystemOptions = {}): SteppedSystem {
-  return new ActorSystem(options, new ReadyQueue<Mailbox>(() => undefined), 0)
+  return new ActorSystem(options, new ReadyQueue<Mailbox>(() => undefined), false)
 }
 
 /** What is told during `work`, and by the turns that follow from it, carries `context`. */
@@ -111,28 +111,30 @@ export function withContext<T>(context: unknown, work: () => T): T {
   }
 }
 
+const IDLE = receive<never>(() => undefined)
+
 class ActorSystem implements SteppedSystem {
   readonly #core: Core
   readonly #root: Actor
+  readonly #unwatch: (() => void) | undefined
 
-  constructor(options: SystemOptions, queue: ReadyQueue<Mailbox>, quota: number) {
+  constructor(options: SystemOptions, queue: ReadyQueue<Mailbox>, express: boolean) {
+    const slowTurnMs = options.slowTurnMs ?? SLOW_TURN_MS_DEFAULT
     this.#core = new Core({
       name: options.name ?? 'system',
       clock: options.clock ?? systemClock,
       random: options.random ?? random(freshSeed()),
       log: options.log ?? silentLog,
       ready: queue,
-      quota,
-      parks: quota > 0,
-      slowTurnMs: options.slowTurnMs ?? SLOW_TURN_MS_DEFAULT,
+      express,
+      slowTurnMs,
       bound: options.bound,
     })
-    this.#root = new Actor(
-      this.#core,
-      null,
-      receive<never>(() => undefined),
-      0,
-    )
+    const { defaults } = this.#core
+    this.#root = new Actor(this.#core, null, IDLE, defaults, defaults.status)
+    this.#core.root = this.#root
+    // Turns that are taken from outside are not the thread's to answer for.
+    if (options.watchdog === true && express) this.#unwatch = watchThread(this.#core, slowTurnMs)
   }
 
   get name(): string {
@@ -193,7 +195,7 @@ class ActorSystem implements SteppedSystem {
   }
 
   metrics(): MetricsSnapshot {
-    const { metrics, timers, quota } = this.#core
+    const { metrics, timers, express } = this.#core
     const { resumeLatency } = metrics
     return {
       spawned: metrics.spawned,
@@ -213,7 +215,7 @@ class ActorSystem implements SteppedSystem {
         p99Ms: resumeLatency.quantileMs(0.99),
         maxMs: resumeLatency.maxMs,
       },
-      ready_depth: this.readyDepth + (quota > 0 ? expressDepth() : 0),
+      ready_depth: this.readyDepth + (express ? expressDepth() : 0),
       blocked_senders: metrics.blockedSenders,
       backpressure_cycles: metrics.backpressureCycles,
       slow_turns: metrics.slowTurns,
@@ -234,6 +236,7 @@ class ActorSystem implements SteppedSystem {
       this.#root.onEnd(() => {
         timers.cancel(limit)
         timers.clear()
+        this.#unwatch?.()
         resolve({ overdue })
       })
       requestStop(this.#root, 'system-stopped', undefined)

@@ -11,18 +11,17 @@ import type { Ended, Ref, Refusal } from '../ref.ts'
 import type { ResumeCondition, SuspendReason, SuspendToken } from '../suspension.ts'
 import type { Timers } from '../timers.ts'
 import { ActorTimers } from './actor-timers.ts'
-import { Cell, extrasOf, setQuota } from './cell.ts'
+import { Cell, extrasOf, raise } from './cell.ts'
 import { accept, offer } from './delivery.ts'
 import * as dispatch from './dispatch.ts'
 import { requestStop } from './lifecycle.ts'
 import { readOptions } from './options.ts'
 import { owe } from './owing.ts'
 import { pipe } from './piping.ts'
-import { NORMAL } from './ready-queue.ts'
 import { ReceiveTimeout } from './receive-timeout.ts'
 import { stash, unstash } from './stash.ts'
 import { startSoon } from './starting.ts'
-import { ENDING, NEWBORN } from './status.ts'
+import { BOX_ONLY, ENDING, NEWBORN } from './status.ts'
 import { suspend } from './tokens.ts'
 import { onCellEnd, unwatch, watch, type Watch } from './watch.ts'
 
@@ -88,14 +87,17 @@ export class Actor extends Cell implements Handle<unknown> {
   override spawnAnonymous<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
     if ((this.status & ENDING) !== 0) throw parentEnded(this)
     const { core } = this
-    const status = dispatch.draining && core.parks ? NEWBORN : 0
-    const child = new Actor(core, this, erased(behavior), status)
+    const chosen =
+      options === undefined
+        ? core.defaults
+        : readOptions(options as SpawnOptions<never>, core.defaults)
+    const status = dispatch.draining && core.express ? chosen.status | NEWBORN : chosen.status
+    const child = new Actor(core, this, erased(behavior), chosen, status)
     const elder = this.youngest
     child.elder = elder
     if (elder !== null) elder.younger = child
     this.youngest = child
     core.metrics.spawned++
-    if (options !== undefined) applyOptions(child, options as SpawnOptions<never>)
     if (behavior.start !== undefined) startSoon(child)
     return child
   }
@@ -140,7 +142,7 @@ export class Actor extends Cell implements Handle<unknown> {
   override receiveTimeout(ms: number | undefined, message?: never): void {
     const extras = extrasOf(this)
     extras.receiveTimeout?.end()
-    setQuota(this, 0) // every message is to be noticed
+    raise(this, BOX_ONLY) // every message is to be noticed
     extras.receiveTimeout = ms === undefined ? null : new ReceiveTimeout(this, ms, message)
   }
 
@@ -160,16 +162,6 @@ export class Actor extends Cell implements Handle<unknown> {
     this.stop()
     await this.ended
   }
-}
-
-function applyOptions(cell: Actor, given: SpawnOptions<never>): void {
-  const options = readOptions(given, cell.core.defaults)
-  extrasOf(cell).options = options
-  const express =
-    options.lane === NORMAL &&
-    options.schema === undefined &&
-    (options.overflow === 'reject' || options.overflow === 'drop-newest')
-  setQuota(cell, express ? Math.min(cell.core.quota, options.bound) : 0)
 }
 
 function isName(name: string): boolean {

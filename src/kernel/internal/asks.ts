@@ -7,8 +7,9 @@
  */
 import { Accident, fault, Heap } from '../../std/index.ts'
 import { extrasOf, type Cell } from './cell.ts'
-import type { Reply } from './reply.ts'
-import { TimerEntry, type TimerQueue } from './timer-queue.ts'
+import type { Core } from './core.ts'
+import { Reply } from './reply.ts'
+import { TimerEntry } from './timer-queue.ts'
 
 /** How old an ask grows before its deadline is kept. */
 export const ASK_TICK_MS = 8
@@ -16,25 +17,30 @@ export const ASK_TICK_MS = 8
 export const ASK_DEADLINE_MS_DEFAULT = 5_000
 
 export class Asks {
-  readonly #timers: TimerQueue
-  readonly #now: () => number
+  readonly #core: Core
   readonly #tick: TimerEntry
-  #youngest: Reply | null = null
+  /**
+   * The nursery: a ring of young asks that starts and ends here. It is a reply of its own, so that
+   * there is always one and what V8 has learnt of replies is not forgotten with the last of them.
+   */
+  #nursery: Reply | null = null
   readonly #grown = new Heap<Reply>((a, b) => a.due < b.due)
 
-  constructor(timers: TimerQueue, now: () => number) {
-    this.#timers = timers
-    this.#now = now
+  constructor(core: Core) {
+    this.#core = core
     this.#tick = new TimerEntry(() => this.#onTick())
   }
 
   add(reply: Reply): void {
-    const youngest = this.#youngest
-    reply.next = youngest
-    if (youngest === null) {
-      if (this.#tick.heapIndex < 0) this.#timers.set(this.#tick, ASK_TICK_MS)
-    } else youngest.previous = reply
-    this.#youngest = reply
+    const nursery = this.#nursery ?? this.#openNursery(reply.target)
+    if (nursery.next === nursery && this.#tick.heapIndex < 0) {
+      this.#core.timers.set(this.#tick, ASK_TICK_MS)
+    }
+    const { next } = nursery
+    reply.previous = nursery
+    reply.next = next
+    next!.previous = reply
+    nursery.next = reply
     const { extras } = reply.target
     if (extras === null || !extras.asked) extrasOf(reply.target).asked = true
   }
@@ -46,42 +52,57 @@ export class Asks {
       return
     }
     const { previous, next } = reply
-    if (previous !== null) previous.next = next
-    else if (this.#youngest === reply) this.#youngest = next
-    if (next !== null) next.previous = previous
+    if (previous === null || next === null) return
+    previous.next = next
+    next.previous = previous
     reply.previous = null
     reply.next = null
   }
 
   /** The actor has ended: nobody will answer what it was asked. */
   endAll(target: Cell): void {
-    for (let reply = this.#youngest; reply !== null;) {
-      const { next } = reply
-      if (reply.target === target) reply.fail(stopped(target))
-      reply = next
-    }
+    for (const reply of this.#young()) if (reply.target === target) reply.fail(stopped(target))
     const { asks } = extrasOf(target)
     if (asks !== null) for (const reply of asks) reply.fail(stopped(target))
   }
 
+  #openNursery(target: Cell): Reply {
+    const nursery = new Reply(target.core.root ?? target, 0, nobody, nobody)
+    nursery.previous = nursery
+    nursery.next = nursery
+    this.#nursery = nursery
+    return nursery
+  }
+
+  #young(): Reply[] {
+    const young: Reply[] = []
+    const nursery = this.#nursery
+    for (let at = nursery?.next ?? null; at !== null && at !== nursery; at = at.next) young.push(at)
+    return young
+  }
+
   #onTick(): void {
-    const now = this.#now()
-    for (let reply = this.#youngest; reply !== null;) {
-      const { next } = reply
+    const now = this.#core.clock.monotonic()
+    for (const reply of this.#young()) {
       this.forget(reply)
       reply.due = Math.ceil(now + reply.due)
       this.#grown.push(reply)
       ;(extrasOf(reply.target).asks ??= new Set()).add(reply)
-      reply = next
     }
     for (let reply = this.#grown.peek(); reply !== undefined; reply = this.#grown.peek()) {
       if (reply.due > now) break
-      reply.target.core.metrics.asksOverdue++
+      this.#core.metrics.asksOverdue++
       reply.fail(overdue(reply.target))
     }
     const first = this.#grown.peek()
-    if (first !== undefined) this.#timers.set(this.#tick, Math.max(ASK_TICK_MS, first.due - now))
+    if (first !== undefined) {
+      this.#core.timers.set(this.#tick, Math.max(ASK_TICK_MS, first.due - now))
+    }
   }
+}
+
+function nobody(): void {
+  // The nursery itself is never answered.
 }
 
 function stopped(target: Cell): Accident {

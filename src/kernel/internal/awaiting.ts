@@ -53,7 +53,7 @@ export class Waiting {
     this.turn++
     raise(cell, AWAIT)
     rest(cell)
-    const limit = cell.extras?.options.handlerMs
+    const limit = cell.options.handlerMs
     if (limit !== undefined) this.#limit = cell.core.timers.after(limit, () => this.#overdue(limit))
     cell.core.slowTurns.watch(this)
     promise.then(this.settled, this.failed)

@@ -28,7 +28,7 @@ export interface Waiter {
 
 /** Calls `fire` when `target` has room for `wants` messages. */
 export function waitForRoom(target: Cell, wants: number, fire: () => void): () => void {
-  const bound = (target.extras?.options ?? target.core.defaults).bound
+  const bound = target.options.bound
   const needed = Math.min(wants, bound)
   if ((target.status & ENDING) !== 0 || roomOf(target) >= needed) {
     fire()
@@ -44,7 +44,7 @@ export function waitForRoom(target: Cell, wants: number, fire: () => void): () =
 
 export function roomOf(cell: Cell): number {
   if (cell.mail !== null) return cell.mail.room
-  return (cell.extras?.options ?? cell.core.defaults).bound - expressOf(cell)
+  return cell.options.bound - expressOf(cell)
 }
 
 /** False where too many wait already. */
@@ -62,7 +62,7 @@ export function addWaiter(target: Cell, waiter: Waiter): boolean {
 export function letIn(mail: Mailbox): void {
   const waiters = mail.waiters
   if (waiters === null) return
-  const { bound } = mail.cell.extras?.options ?? mail.cell.core.defaults
+  const { bound } = mail.cell.options
   const ended = (mail.cell.status & ENDING) !== 0
   let threshold = Math.ceil(bound / 2)
   for (let next = waiters.peekFront(); next !== undefined; next = waiters.peekFront()) {

@@ -6,7 +6,7 @@
  * express slots left, less BARRED while the status is not zero.
  *
  * What must stay true:
- * - status 0 means no mail in the mailbox, and the mailbox gone unless the quota is 0;
+ * - status 0 means no mailbox;
  * - express mail of a cell is older than its chunks and younger than its front;
  * - a mailbox is registered only while its cell may run, or for system work.
  *
@@ -19,6 +19,8 @@ import type { Core } from './core.ts'
 import * as dispatch from './dispatch.ts'
 import { Extras } from './extras.ts'
 import { Mailbox } from './mailbox.ts'
+import type { Options } from './options.ts'
+import { Special } from './special.ts'
 import { BOXED, ENDING, HALTED, SUSPEND, SUSPENDED, SYSTEM } from './status.ts'
 
 const BARRED = 2 ** 24
@@ -29,6 +31,7 @@ export abstract class Cell {
   status: number
   readonly core: Core
   readonly parent: Cell | null
+  readonly options: Options
   behavior: Behavior<never>
   /** Children are a list from the youngest, through `elder`. */
   youngest: Cell | null
@@ -39,12 +42,19 @@ export abstract class Cell {
   /** The first message of a parked newborn. */
   first: unknown
 
-  constructor(core: Core, parent: Cell | null, behavior: Behavior<never>, status: number) {
+  constructor(
+    core: Core,
+    parent: Cell | null,
+    behavior: Behavior<never>,
+    options: Options,
+    status: number,
+  ) {
     this.receive = behavior.receive
-    this.credit = status === 0 ? core.quota : core.quota - BARRED
+    this.credit = status === 0 ? dispatch.EXPRESS_MAX : dispatch.EXPRESS_MAX - BARRED
     this.status = status
     this.core = core
     this.parent = parent
+    this.options = options
     this.behavior = behavior
     this.youngest = null
     this.elder = null
@@ -62,31 +72,16 @@ export abstract class Cell {
 export interface Cell extends Context<never> {}
 
 export function extrasOf(cell: Cell): Extras {
-  return (cell.extras ??= new Extras(cell.core.quota, cell.core.defaults))
-}
-
-function quotaOf(cell: Cell): number {
-  return cell.extras === null ? cell.core.quota : cell.extras.quota
+  return (cell.extras ??= new Extras())
 }
 
 /** Entries of this cell on the express lane. */
 export function expressOf(cell: Cell): number {
-  return quotaOf(cell) - cell.credit - (cell.status === 0 ? 0 : BARRED)
-}
-
-/** Fixes the quota of a cell that has had no mail yet. */
-export function setQuota(cell: Cell, quota: number): void {
-  const extras = extrasOf(cell)
-  cell.credit += quota - extras.quota
-  extras.quota = quota
+  return dispatch.EXPRESS_MAX - cell.credit - (cell.status === 0 ? 0 : BARRED)
 }
 
 export function mailboxOf(cell: Cell): Mailbox {
-  if (cell.mail === null) {
-    const options = cell.extras?.options ?? cell.core.defaults
-    cell.mail = Mailbox.open(cell, options.bound - expressOf(cell), options.lane)
-  }
-  return cell.mail
+  return (cell.mail ??= Mailbox.open(cell, expressOf(cell)))
 }
 
 export function raise(cell: Cell, bits: number): void {
@@ -126,7 +121,7 @@ function bar(cell: Cell): void {
 function unbar(cell: Cell): void {
   cell.credit += BARRED
   dispatch.displace(-expressOf(cell))
-  if (cell.mail !== null && quotaOf(cell) > 0) {
+  if (cell.mail !== null) {
     cell.core.ready.unregister(cell.mail)
     cell.mail.close()
     cell.mail = null
@@ -151,17 +146,19 @@ export function wake(cell: Cell): void {
 }
 
 /** Mail that must arrive, such as what was promised to the actor: it may exceed the bound. */
-export function deliver(cell: Cell, mail: unknown): boolean {
+export function deliver(cell: Cell, mail: Special): boolean {
   if ((cell.status & ENDING) !== 0) return false
-  mailboxOf(cell).push(mail)
+  mailboxOf(cell).pushSpecial(mail)
   raise(cell, BOXED)
   wake(cell)
   return true
 }
 
 /** The next turn of the cell, ahead of all its mail. */
-export function deliverUrgent(cell: Cell, mail: unknown): void {
-  mailboxOf(cell).urgent = mail
+export function deliverUrgent(cell: Cell, urgent: unknown): void {
+  const mail = mailboxOf(cell)
+  mail.urgent = urgent
+  if (urgent instanceof Special) mail.specials++
   raise(cell, BOXED)
   wake(cell)
 }
@@ -180,5 +177,5 @@ export function settleEmpty(cell: Cell): void {
   const mail = cell.mail
   if (mail === null || !mail.isEmpty) return
   mail.trim()
-  if (mail.waiters === null || mail.waiters.length === 0) lower(cell, BOXED)
+  if (mail.waiters === null) lower(cell, BOXED)
 }

@@ -7,7 +7,7 @@ import type { TraceEntry } from '../trace.ts'
 import { Asks } from './asks.ts'
 import type { Cell } from './cell.ts'
 import { DeadLetterOffice } from './dead-letters.ts'
-import { DEFAULTS, readOptions, type Options } from './options.ts'
+import { DEFAULTS, readOptions, STEPPED_DEFAULTS, type Options } from './options.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { ReadyQueue } from './ready-queue.ts'
 import { Registry } from './registry.ts'
@@ -22,10 +22,8 @@ export type CoreParts = Readonly<{
   random: Random
   log: Log
   ready: ReadyQueue<Mailbox>
-  /** Express entries per cell: EXPRESS_MAX, or 0 where the order is chosen from outside. */
-  quota: number
-  /** Whether newborns may be parked, which is an express lane of its own. */
-  parks: boolean
+  /** Whether mail may take the express lane; not where the order of turns is chosen from outside. */
+  express: boolean
   slowTurnMs: number
   /** Of actors that are spawned without one. */
   bound: number | undefined
@@ -37,8 +35,7 @@ export class Core {
   readonly random: Random
   readonly log: Log
   readonly ready: ReadyQueue<Mailbox>
-  readonly quota: number
-  readonly parks: boolean
+  readonly express: boolean
   readonly defaults: Options
   readonly metrics: Metrics = new Metrics()
   readonly tracer: Tracer
@@ -58,14 +55,16 @@ export class Core {
     this.random = parts.random
     this.log = parts.log
     this.ready = parts.ready
-    this.defaults = readOptions(parts.bound === undefined ? {} : { bound: parts.bound }, DEFAULTS)
-    this.quota = Math.min(parts.quota, this.defaults.bound)
-    this.parks = parts.parks
+    this.express = parts.express
+    this.defaults = readOptions(
+      parts.bound === undefined ? {} : { bound: parts.bound },
+      parts.express ? DEFAULTS : STEPPED_DEFAULTS,
+    )
     this.timers = new TimerQueue(parts.clock)
-    this.tracer = new Tracer(parts.clock, parts.log, parts.quota > 0)
+    this.tracer = new Tracer(parts.clock, parts.log, parts.express)
     this.registry = new Registry()
     this.deadLetters = new DeadLetterOffice(this)
-    this.asks = new Asks(this.timers, () => parts.clock.monotonic())
+    this.asks = new Asks(this)
     this.slowTurns = new SlowTurns(this, parts.slowTurnMs)
   }
 

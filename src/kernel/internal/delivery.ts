@@ -26,17 +26,20 @@ import {
   type Issue,
 } from './refusals.ts'
 import { Envelope, Special } from './special.ts'
-import { BOXED, ENDING, NEWBORN, PARKED } from './status.ts'
+import { BOX_ONLY, BOXED, ENDING, NEWBORN, PARKED } from './status.ts'
 import { hold } from './tokens.ts'
 
 export function accept(cell: Cell, message: unknown): Refusal | undefined {
   const { status, mail } = cell
-  if (status === BOXED && mail !== null && mail.room > 0 && mail.size > 0 && isPlain(cell)) {
-    mail.push(message) // registered, running or behind express mail already
-    return undefined
+  // Mail waits already, so the cell is registered, running or halted: nothing is to be woken.
+  if ((status & ~BOX_ONLY) === BOXED && mail !== null && dispatch.ambient === undefined) {
+    if (mail.room > 0 && mail.room < mail.bound) {
+      mail.push(message)
+      return undefined
+    }
   }
   if ((status & ENDING) !== 0) return refuseStopped(cell, message)
-  const schema = cell.extras?.options.schema
+  const { schema } = cell.options
   if (schema !== undefined) {
     const read = validate(schema, message)
     if ('issues' in read) return refuseInvalid(cell, message, read.issues)
@@ -49,22 +52,16 @@ export function accept(cell: Cell, message: unknown): Refusal | undefined {
   return undefined
 }
 
-function isPlain(cell: Cell): boolean {
-  return (
-    dispatch.ambient === undefined &&
-    (cell.extras === null || cell.extras.options.schema === undefined)
-  )
-}
-
 function put(cell: Cell, message: unknown): void {
-  mailboxOf(cell).push(message)
+  if (message instanceof Special) mailboxOf(cell).pushSpecial(message)
+  else mailboxOf(cell).push(message)
   raise(cell, BOXED)
   wake(cell)
 }
 
 /** The first message to a newborn: parked with it where that is allowed, else on the express lane. */
 function greet(cell: Cell, message: unknown): boolean {
-  if (cell.status !== NEWBORN || cell.credit === 0 || message instanceof Special) {
+  if (cell.status !== NEWBORN || message instanceof Special) {
     lower(cell, NEWBORN)
     return false
   }
@@ -82,8 +79,8 @@ function greet(cell: Cell, message: unknown): boolean {
 }
 
 function overflow(cell: Cell, message: unknown): Refusal | undefined {
-  const { core, extras } = cell
-  switch ((extras?.options ?? core.defaults).overflow) {
+  const { core } = cell
+  switch (cell.options.overflow) {
     case 'reject':
       return refuseFull(cell, message)
     case 'drop-newest':
@@ -113,6 +110,7 @@ function takeOldest(mail: Mailbox): unknown {
   }
   for (const each of promised.toReversed()) mail.putBack(each)
   mail.urgent = urgent
+  if (oldest instanceof Special) mail.specials--
   return oldest
 }
 

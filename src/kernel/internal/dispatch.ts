@@ -151,9 +151,16 @@ export function spent(): boolean {
   return --fuel < 0
 }
 
-/** Counts one message; true when the turn has used its time and must end. */
-export function burn(): boolean {
-  return --fuel < 0 && refuel()
+/** Fuel for up to `wanted` messages; none when the turn has used its time and must end. */
+export function drawFuel(wanted: number): number {
+  if (fuel <= 0 && refuel()) return 0
+  const drawn = Math.min(fuel, wanted)
+  fuel -= drawn
+  return drawn
+}
+
+export function returnFuel(unused: number): void {
+  fuel += unused
 }
 
 /** Makes the loop look up from the express lane after the current message. */

@@ -9,7 +9,6 @@ import type { ActorTimers } from './actor-timers.ts'
 import type { Waiting } from './awaiting.ts'
 import type { Outbox } from './capacity.ts'
 import type { Cell } from './cell.ts'
-import type { Options } from './options.ts'
 import type { Debt } from './owing.ts'
 import type { ReceiveTimeout } from './receive-timeout.ts'
 import type { Reply } from './reply.ts'
@@ -18,8 +17,6 @@ import type { Token } from './tokens.ts'
 import type { Watch } from './watch.ts'
 
 export class Extras {
-  quota: number
-  options: Options
   name: string | null = null
   /** Children that have names. */
   named: Map<string, Cell> | null = null
@@ -55,9 +52,4 @@ export class Extras {
   suspendedAt = 0
   cause: Ended['cause'] = 'stopped'
   error: unknown = undefined
-
-  constructor(quota: number, options: Options) {
-    this.quota = quota
-    this.options = options
-  }
 }

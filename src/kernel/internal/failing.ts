@@ -22,7 +22,7 @@ export function fail(cell: Cell, mail: unknown, error: unknown): void {
     core.log.error('an ending actor failed', { actor: cell.path, error })
     return
   }
-  supervise(cell, mail, error, (cell.extras?.options ?? core.defaults).supervision)
+  supervise(cell, mail, error, cell.options.supervision)
 }
 
 function supervise(cell: Cell, mail: unknown, error: unknown, supervision: Supervision): void {

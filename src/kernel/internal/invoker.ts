@@ -57,32 +57,44 @@ export function judge(cell: Cell): InvokeResult {
 }
 
 function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefined {
+  const traced = cell.core.tracer.active
   let message: unknown = NONE
+  let granted = 0
   try {
     for (let left = max; left > 0; left--) {
+      if (granted === 0) {
+        granted = dispatch.drawFuel(left)
+        if (granted === 0) {
+          if (left < max) break
+          granted = 1 // whoever is run gets at least one turn
+        }
+      }
+      granted--
       message = mail.take()
       if (message === NONE) break
       const { extras } = cell
       if (extras !== null) notice(cell, extras)
-      if (cell.core.tracer.active) traceReceived(cell, message)
+      if (traced) traceReceived(cell, message)
       const next =
-        message instanceof Special
-          ? runSpecial(cell, message)
+        mail.specials > 0 && message instanceof Special
+          ? runSpecial(cell, mail, message)
           : cell.receive(cell, message as never)
       if (next !== undefined && next !== 'same') apply(cell, message, next)
       if (extras !== null && extras.failing !== null) recovered(cell, extras, message)
       if (mail.waiters !== null) letIn(mail)
-      const timeIsUp = dispatch.burn()
-      if (timeIsUp || (cell.status & BREAK) !== 0) break
+      if ((cell.status & BREAK) !== 0) break
     }
+    dispatch.returnFuel(granted)
     return undefined
   } catch (error) {
+    dispatch.returnFuel(granted)
     fail(cell, message, error)
     return { type: 'failed', error }
   }
 }
 
-function runSpecial(cell: Cell, special: Special): Next<never> {
+function runSpecial(cell: Cell, mail: Mailbox, special: Special): Next<never> {
+  mail.specials--
   if (!special.due) return undefined
   if (!(special instanceof Envelope)) return special.run(cell)
   dispatch.setAmbient(special.context)
@@ -112,7 +124,8 @@ function notice(cell: Cell, extras: Extras): void {
 
 function traceReceived(cell: Cell, message: unknown): void {
   if (!(message instanceof Special)) cell.core.trace(cell, 'received', { message })
-  else if (message.isMessage && message.due) cell.core.trace(cell, 'received', { message: message.about })
+  else if (message.isMessage && message.due)
+    cell.core.trace(cell, 'received', { message: message.about })
 }
 
 /** Follows a handler's answer. What goes wrong in it is the actor's failure; nothing is thrown. */

@@ -13,6 +13,7 @@
 import { Deque } from '../../std/index.ts'
 import type { Cell } from './cell.ts'
 import type { Ready } from './ready-queue.ts'
+import type { Special } from './special.ts'
 import type { Waiter } from './capacity.ts'
 
 const CHUNK_FIRST = 16
@@ -42,11 +43,12 @@ const spare: Mailbox[] = []
 
 export class Mailbox implements Ready {
   cell: Cell
+  bound: number
   /** How many more messages may wait. Negative while promised mail exceeds the bound. */
   room: number
   lane: number
-  /** Messages here, urgent not counted. */
-  size: number
+  /** How many of the messages here are specials. */
+  specials: number
   urgent: unknown
   front: Deque<unknown> | null
   /** Who waits for room here, first come first served. */
@@ -59,11 +61,12 @@ export class Mailbox implements Ready {
   #headAt: number
   #tailAt: number
 
-  private constructor(cell: Cell, room: number, lane: number) {
+  private constructor(cell: Cell) {
     this.cell = cell
-    this.room = room
-    this.lane = lane
-    this.size = 0
+    this.bound = 0
+    this.room = 0
+    this.lane = 0
+    this.specials = 0
     this.urgent = NONE
     this.front = null
     this.waiters = null
@@ -76,11 +79,13 @@ export class Mailbox implements Ready {
     this.#tailAt = 0
   }
 
-  static open(cell: Cell, room: number, lane: number): Mailbox {
-    const mail = spare.pop()
-    if (mail === undefined) return new Mailbox(cell, room, lane)
+  /** For a cell that has `express` entries on the express lane. */
+  static open(cell: Cell, express: number): Mailbox {
+    const mail = spare.pop() ?? new Mailbox(cell)
+    const { bound, lane } = cell.options
     mail.cell = cell
-    mail.room = room
+    mail.bound = bound
+    mail.room = bound - express
     mail.lane = lane
     return mail
   }
@@ -91,8 +96,9 @@ export class Mailbox implements Ready {
     if (spare.length < POOL_MAX) spare.push(this)
   }
 
+  /** Whether the cell has no mail at all, here or on the express lane. */
   get isEmpty(): boolean {
-    return this.size === 0 && this.urgent === NONE
+    return this.room === this.bound && this.urgent === NONE
   }
 
   /** Whether nothing here is older than the cell's express mail. */
@@ -101,59 +107,77 @@ export class Mailbox implements Ready {
   }
 
   push(message: unknown): void {
-    let tail = this.#tail
-    if (this.#tailAt === tail.items.length) {
-      const next = chunk()
-      tail.next = next
-      this.#tail = next
-      this.#tailAt = 0
-      tail = next
-    }
-    tail.items[this.#tailAt++] = message
-    this.size++
+    if (this.#tailAt === this.#tail.items.length) this.#lengthen()
+    this.#tail.items[this.#tailAt++] = message
     this.room--
+  }
+
+  pushSpecial(special: Special): void {
+    this.specials++
+    this.push(special)
+  }
+
+  #lengthen(): void {
+    const next = chunk()
+    this.#tail.next = next
+    this.#tail = next
+    this.#tailAt = 0
   }
 
   /** Mail from the express lane: older than what is here, and already counted in `room`. */
   surface(message: unknown): void {
     ;(this.front ??= new Deque()).pushBack(message)
-    this.size++
   }
 
   /** Mail put back: it comes before everything but the urgent. */
   putBack(message: unknown): void {
     ;(this.front ??= new Deque()).pushFront(message)
-    this.size++
     this.room--
   }
 
   /** The next piece of mail, or NONE. */
   take(): unknown {
-    if (this.urgent !== NONE) {
-      const urgent = this.urgent
+    if (this.urgent !== NONE || this.front !== null) {
+      const first = this.#takeFirst()
+      if (first !== NONE) return first
+    }
+    if (this.#headAt === this.#head.items.length) this.#shorten()
+    const at = this.#headAt
+    if (at === this.#tailAt && this.#head === this.#tail) return NONE
+    const { items } = this.#head
+    const message = items[at]
+    items[at] = undefined
+    this.#headAt = at + 1
+    this.room++
+    return message
+  }
+
+  #takeFirst(): unknown {
+    const { urgent } = this
+    if (urgent !== NONE) {
       this.urgent = NONE
       return urgent
     }
-    if (this.size === 0) return NONE
-    this.size--
-    this.room++
-    if (this.front !== null && this.front.length > 0) return this.front.popFront()
-    let head = this.#head
-    if (this.#headAt === head.items.length) {
-      const next = head.next as Chunk
-      release(head)
-      this.#head = next
-      this.#headAt = 0
-      head = next
+    if (this.front === null || this.front.length === 0) {
+      this.front = null
+      return NONE
     }
-    const message = head.items[this.#headAt]
-    head.items[this.#headAt++] = undefined
-    return message
+    this.room++
+    return this.front.popFront()
+  }
+
+  #shorten(): void {
+    const { next } = this.#head
+    if (next === null) return
+    release(this.#head)
+    this.#head = next
+    this.#headAt = 0
   }
 
   /** Everything has been taken: a large chunk goes back to the pool. */
   trim(): void {
     this.front = null
+    this.specials = 0
     this.#headAt = 0
     this.#tailAt = 0
     if (this.#head.items.length === CHUNK_FIRST) return

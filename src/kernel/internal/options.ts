@@ -3,7 +3,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { Accident, fault } from '../../std/index.ts'
 import type { Overflow, SpawnOptions } from '../behavior.ts'
 import { stop, type Supervision } from '../supervision.ts'
+import { EXPRESS_MAX } from './dispatch.ts'
 import { HIGH, LOW, NORMAL } from './ready-queue.ts'
+import { BOX_ONLY, DOOR } from './status.ts'
 
 /** Messages that may wait for one actor, unless it is spawned with another bound. */
 export const MAILBOX_DEFAULT = 10_000
@@ -20,6 +22,8 @@ export type Options = Readonly<{
   schema: StandardSchemaV1 | undefined
   handlerMs: number | undefined
   stash: number
+  /** Status bits that the cell has all its life. */
+  status: number
 }>
 
 export const DEFAULTS: Options = {
@@ -30,14 +34,18 @@ export const DEFAULTS: Options = {
   schema: undefined,
   handlerMs: undefined,
   stash: STASH_DEFAULT,
+  status: 0,
 }
+
+/** The defaults where the order of turns is chosen from outside. */
+export const STEPPED_DEFAULTS: Options = { ...DEFAULTS, status: BOX_ONLY }
 
 const LANES = { high: HIGH, normal: NORMAL, low: LOW } as const
 const OVERFLOWS: readonly string[] = ['reject', 'drop-oldest', 'drop-newest', 'suspend-sender']
 
 /** Fills in defaults; throws `bad-option` naming the first option that cannot be. */
 export function readOptions(given: SpawnOptions<never>, defaults: Options): Options {
-  const options: Options = {
+  const options = {
     bound: given.bound ?? defaults.bound,
     overflow: given.overflow ?? defaults.overflow,
     lane: LANES[given.priority ?? 'normal'],
@@ -52,7 +60,14 @@ export function readOptions(given: SpawnOptions<never>, defaults: Options): Opti
   refuseUnless(isWhole(options.stash, 0, MAILBOX_MAX), 'stash', given.stash, '0 to 16 777 216')
   const { handlerMs } = options
   refuseUnless(handlerMs === undefined || handlerMs > 0, 'handlerMs', handlerMs, 'above 0')
-  return options
+  return { ...options, status: defaults.status | statusFor(options) }
+}
+
+function statusFor(options: Omit<Options, 'status'>): number {
+  const { bound, overflow, lane, schema } = options
+  const express =
+    lane === NORMAL && bound >= EXPRESS_MAX && (overflow === 'reject' || overflow === 'drop-newest')
+  return (express ? 0 : BOX_ONLY) | (schema === undefined ? 0 : DOOR)
 }
 
 function isWhole(value: number, min: number, max: number): boolean {

@@ -19,7 +19,7 @@ export function refuseFull(cell: Cell, message: unknown): Refusal {
 }
 
 export function fullFault(cell: Cell, remedy: string): Refusal {
-  const { bound } = cell.extras?.options ?? cell.core.defaults
+  const { bound } = cell.options
   return fault('mailbox-full', `the mailbox of ${cell.path} holds ${bound} messages and is full`, {
     actor: cell.path,
     bound,

@@ -111,7 +111,7 @@ function runNext(): boolean {
   const newborn = dispatch.newestParked()
   if (newborn === null) return mail !== undefined
   invokeParked(newborn)
-  dispatch.burn()
+  if (dispatch.spent()) dispatch.refuel()
   return true
 }
 

@@ -5,7 +5,7 @@ import { BOXED } from './status.ts'
 
 export function stash(cell: Cell, message: unknown): Fault<'stash-full'> | undefined {
   const extras = extrasOf(cell)
-  const limit = extras.options.stash
+  const limit = cell.options.stash
   const aside = (extras.stash ??= new Deque())
   if (aside.length >= limit) {
     return fault('stash-full', `the stash of ${cell.path} holds ${limit} messages and is full`, {

@@ -11,16 +11,20 @@ export const BOXED = 1
 export const NEWBORN = 2
 /** A newborn with its first message, on the stack of parked cells. */
 export const PARKED = 4
+/** Never on the express lane: what arrives is weighed, ordered or noticed first. */
+export const BOX_ONLY = 8
+/** A schema stands at the door. */
+export const DOOR = 16
 /** System work is pending: the cell is run even while halted, for that alone. */
-export const SYSTEM = 8
+export const SYSTEM = 32
 /** An async handler has not settled yet. */
-export const AWAIT = 16
+export const AWAIT = 64
 /** Children are being stopped for a restart. */
-export const RESTARTING = 32
-export const STOPPING = 64
-export const STOPPED = 128
+export const RESTARTING = 128
+export const STOPPING = 256
+export const STOPPED = 512
 /** One unit of the suspend counter. */
-export const SUSPEND = 256
+export const SUSPEND = 1_024
 
 export const SUSPENDED: number = ~(SUSPEND - 1)
 /** User messages stay where they are. */
