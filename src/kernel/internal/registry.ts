@@ -7,8 +7,12 @@
  */
 import type { Address } from '../ref.ts'
 import { extrasOf, wake, type Cell } from './cell.ts'
+import { STOPPED } from './status.ts'
 
 const GENERATION_MAX = 2 ** 31 - 1
+
+/** The address of whoever has ended. Nobody was ever there, and nobody will be. */
+const NOWHERE: Address = Object.freeze({ slot: -1, generation: 0 })
 
 export class Registry {
   readonly #cells: (Cell | null)[] = []
@@ -17,6 +21,7 @@ export class Registry {
 
   addressOf(cell: Cell): Address {
     const extras = extrasOf(cell)
+    if ((cell.status & STOPPED) !== 0) return NOWHERE
     if (extras.slot < 0) {
       extras.slot = this.#free.pop() ?? this.#cells.length
       this.#cells[extras.slot] = cell
