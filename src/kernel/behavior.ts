@@ -45,8 +45,8 @@ export class Behavior<M> {
 }
 
 /** A behavior that handles one message at a time with `handler`. */
-export function receive<M>(handler: Handler<M>, hooks: Hooks<M> = {}): Behavior<M> {
-  return new Behavior(handler, undefined, hooks.onStop)
+export function receive<M>(handler: Handler<M>, hooks?: Hooks<M>): Behavior<M> {
+  return new Behavior(handler, undefined, hooks === undefined ? undefined : hooks.onStop)
 }
 
 /** A behavior made in the actor's first turn, and made anew by every restart. */

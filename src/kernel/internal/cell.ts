@@ -128,6 +128,12 @@ function unbar(cell: Cell): void {
   }
 }
 
+/** A newborn that has nothing but its first message begins an ordinary life. */
+export function releaseNewborn(cell: Cell): void {
+  cell.status = 0
+  cell.credit = dispatch.EXPRESS_MAX
+}
+
 /** Takes a halted cell out of the ready queue, unless system work waits. */
 export function rest(cell: Cell): void {
   if (cell.mail !== null && cell.mail.queued && (cell.status & SYSTEM) === 0) {

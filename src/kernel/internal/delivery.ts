@@ -31,6 +31,10 @@ import { hold } from './tokens.ts'
 
 export function accept(cell: Cell, message: unknown): Refusal | undefined {
   const { status, mail } = cell
+  if (status === NEWBORN && dispatch.draining && dispatch.ambient === undefined) {
+    parkWith(cell, message)
+    return undefined
+  }
   // Mail waits already, so the cell is registered, running or halted: nothing is to be woken.
   if ((status & ~BOX_ONLY) === BOXED && mail !== null && dispatch.ambient === undefined) {
     if (mail.room > 0 && mail.room < mail.bound) {
@@ -46,7 +50,10 @@ export function accept(cell: Cell, message: unknown): Refusal | undefined {
     message = read.value
   }
   if (dispatch.ambient !== undefined) message = new Envelope(message, dispatch.ambient)
-  if ((status & NEWBORN) !== 0 && greet(cell, message)) return undefined
+  if ((status & NEWBORN) !== 0) {
+    lower(cell, NEWBORN)
+    if (cell.credit > 0 && !(message instanceof Special)) return cell.tell(message)
+  }
   if (roomOf(cell) <= 0) return overflow(cell, message)
   put(cell, message)
   return undefined
@@ -59,23 +66,12 @@ function put(cell: Cell, message: unknown): void {
   wake(cell)
 }
 
-/** The first message to a newborn: parked with it where that is allowed, else on the express lane. */
-function greet(cell: Cell, message: unknown): boolean {
-  if (cell.status !== NEWBORN || message instanceof Special) {
-    lower(cell, NEWBORN)
-    return false
-  }
-  if (dispatch.draining) {
-    cell.status = PARKED
-    cell.credit--
-    cell.first = message
-    dispatch.park(cell)
-    return true
-  }
-  lower(cell, NEWBORN)
+/** A newborn's first message is kept with it. It counts as an express entry, though it is on no lane. */
+function parkWith(cell: Cell, message: unknown): void {
+  cell.status = PARKED
   cell.credit--
-  dispatch.push(cell, message)
-  return true
+  cell.first = message
+  dispatch.park(cell)
 }
 
 function overflow(cell: Cell, message: unknown): Refusal | undefined {

@@ -55,7 +55,7 @@ let yields = 0
 let holdMax = 0
 let readInDrain = false
 
-let parked: (Cell | null)[] = []
+const parked: (Cell | null)[] = []
 let parkedFrom = 0
 
 function emptyRing(length: number): unknown[] {
@@ -202,8 +202,7 @@ export function park(cell: Cell): void {
 export function newestParked(): Cell | null {
   if (parked.length === parkedFrom) return null
   const cell = parked.pop() as Cell
-  if (parked.length === parkedFrom) {
-    parked = parked.length > GRANT_MAX ? [] : parked
+  if (parked.length === parkedFrom && parkedFrom > 0) {
     parked.length = 0
     parkedFrom = 0
   }

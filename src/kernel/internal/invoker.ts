@@ -9,7 +9,16 @@ import { Behavior, type Next, type Step } from '../behavior.ts'
 import { manual, settled } from '../suspension.ts'
 import { Waiting } from './awaiting.ts'
 import { letIn } from './capacity.ts'
-import { expressOf, extrasOf, lower, settleEmpty, surface, wake, type Cell } from './cell.ts'
+import {
+  expressOf,
+  extrasOf,
+  lower,
+  releaseNewborn,
+  settleEmpty,
+  surface,
+  wake,
+  type Cell,
+} from './cell.ts'
 import * as dispatch from './dispatch.ts'
 import type { Extras } from './extras.ts'
 import { childFailed, fail } from './failing.ts'
@@ -183,29 +192,31 @@ export function surfaceHead(): void {
 export function invokeParked(cell: Cell): void {
   const message = cell.first
   cell.first = undefined
-  cell.credit++
-  if (cell.status === PARKED && dispatch.floor === 0) {
-    lower(cell, PARKED)
-    dispatch.setRunning(cell)
-    try {
-      const next = cell.receive(cell, message as never)
-      if (next !== undefined && next !== 'same') apply(cell, message, next)
-    } catch (error) {
-      fail(cell, message, error)
-    }
-    dispatch.setRunning(null)
-  } else {
+  if (cell.status !== PARKED || dispatch.floor > 0) {
     unpark(cell, message)
+    return
   }
-  if (cell.status !== 0) wake(cell)
+  dispatch.setRunning(cell)
+  releaseNewborn(cell)
+  try {
+    const next = cell.receive(cell, message as never)
+    if (next !== undefined && next !== 'same') apply(cell, message, next)
+  } catch (error) {
+    fail(cell, message, error)
+  }
+  dispatch.setRunning(null)
+  wake(cell)
 }
 
+/** It was suspended or stopped meanwhile, has more mail, or somebody listens: through the mailbox then. */
 function unpark(cell: Cell, message: unknown): void {
-  lower(cell, PARKED)
-  if ((cell.status & ENDING) !== 0) cell.core.deadLetters.add(cell.path, message, 'stopped')
-  else {
-    cell.credit--
-    if (cell.status !== 0) dispatch.displace(1)
-    surface(cell, message)
+  if ((cell.status & ENDING) !== 0) {
+    cell.credit++
+    cell.core.deadLetters.add(cell.path, message, 'stopped')
+    return
   }
+  dispatch.displace(1) // it was never on the lane it is said to surface from
+  surface(cell, message)
+  lower(cell, PARKED)
+  wake(cell)
 }
