@@ -26,7 +26,7 @@ export function arm(condition: ResumeCondition, core: Core, fire: () => void): D
       return nothing
     }
     case 'promise':
-      condition.promise.then(fire, fire)
+      Promise.resolve(condition.promise).then(fire, fire) // whatever it is, it fires once
       return nothing
     case 'all':
       return armAll(condition.of, core, fire)

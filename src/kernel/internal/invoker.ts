@@ -98,6 +98,7 @@ function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefi
   } catch (error) {
     dispatch.returnFuel(granted)
     fail(cell, message, error)
+    if (cell.mail !== null && cell.mail.waiters !== null) letIn(cell.mail)
     return { type: 'failed', error }
   }
 }

@@ -54,11 +54,16 @@ export class Token implements SuspendToken {
 export function suspend(cell: Cell, reason: SuspendReason, condition: ResumeCondition): Token {
   const token = hold(cell, reason, condition)
   if (!token.active) return token
-  const disarm = arm(condition, cell.core, () => {
-    if (token.active) token.resume()
-  })
-  if (token.active) token.disarm = disarm
-  else disarm()
+  try {
+    const disarm = arm(condition, cell.core, () => {
+      if (token.active) token.resume()
+    })
+    if (token.active) token.disarm = disarm
+    else disarm()
+  } catch (error) {
+    if (token.active) token.resume() // nothing would ever come true
+    throw error
+  }
   return token
 }
 
