@@ -1,6 +1,11 @@
 /** For tests, ours and yours: actors one turn at a time, on a time that is turned by hand. */
+export { explore, type Explored, type ExploreOptions, type Scenario } from './explore.ts'
 export { deepFreeze } from './freeze.ts'
 export { ExpectationFailure, inbox, type Inbox, type InboxOptions } from './inbox.ts'
+export type { Order } from './order.ts'
 export { stage, type Stage, type StageOptions } from './stage.ts'
+export type { SwarmFault } from './swarm.ts'
 export { virtualClock, type VirtualClock, type VirtualClockOptions } from './virtual-clock.ts'
 export type { Failure } from './witness.ts'
+export type { Within, WorldInbox } from './world-inbox.ts'
+export { world, type World, type WorldOptions } from './world.ts'
