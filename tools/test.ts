@@ -1,7 +1,7 @@
 /**
  * The three tiers of tests, by file name:
  *
- *   check   types, lint, format, and every `*.test.ts` beside the code, the tools and the benchmarks
+ *   check   types, lint, format, and every `*.test.ts` outside of `test/`
  *   all     check, and `*.slow.test.ts`, and everything below `test/`
  *   long    `*.long.test.ts` alone
  *
@@ -21,7 +21,13 @@ export type Tier = 'check' | 'all' | 'long'
 
 type Totals = { passed: number; failed: number; skipped: number }
 
-const TESTS = ['src/**/*.test.ts', 'tools/*.test.ts', 'bench/*.test.ts', 'test/**/*.test.ts']
+const TESTS = [
+  'src/**/*.test.ts',
+  'examples/*.test.ts',
+  'tools/*.test.ts',
+  'bench/*.test.ts',
+  'test/**/*.test.ts',
+]
 
 const TEST_MS_MAX: Readonly<Record<Tier, number>> = {
   check: 30_000,

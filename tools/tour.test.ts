@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { STOPS } from './tour.ts'
 
 test('the tour stops at every example', () => {
-  const examples = globSync('examples/*.ts').map((path) => basename(path, '.ts'))
+  const examples = globSync('examples/*.ts')
+    .filter((path) => !path.endsWith('.test.ts'))
+    .map((path) => basename(path, '.ts'))
   assert.deepEqual(STOPS.toSorted(), examples.toSorted())
 })
