@@ -10,7 +10,7 @@ import { Accident, fault } from '../../std/index.ts'
 import type { Step } from '../behavior.ts'
 import { extrasOf, lower, raise, rest, wake, type Cell } from './cell.ts'
 import { claim, drainClaimed } from './dispatch.ts'
-import { fail } from './failing.ts'
+import { fail, recovered } from './failing.ts'
 import { AWAIT } from './status.ts'
 import type { TimerEntry } from './timer-queue.ts'
 
@@ -34,8 +34,8 @@ export class Waiting {
     this.settled = (step) => {
       if (!this.#close()) return
       const claimed = claim()
-      extrasOf(cell).failing = null
       if (step !== undefined) apply(cell, this.mail, step)
+      recovered(cell, this.mail)
       goOn(cell, claimed)
     }
     this.failed = (error) => {

@@ -18,7 +18,7 @@ import type { Refusal } from '../ref.ts'
 import type { Core } from './core.ts'
 import * as dispatch from './dispatch.ts'
 import { Extras } from './extras.ts'
-import { Mailbox } from './mailbox.ts'
+import { Mailbox, NONE } from './mailbox.ts'
 import type { Options } from './options.ts'
 import { Special } from './special.ts'
 import { BOXED, ENDING, HALTED, SUSPEND, SUSPENDED, SYSTEM } from './status.ts'
@@ -163,10 +163,20 @@ export function deliver(cell: Cell, mail: Special): boolean {
 /** The next turn of the cell, ahead of all its mail. */
 export function deliverUrgent(cell: Cell, urgent: unknown): void {
   const mail = mailboxOf(cell)
+  withdrawUrgent(cell)
+  if (mail.urgent !== NONE) mail.putBack(mail.urgent) // a message about to be retried comes after
   mail.urgent = urgent
   if (urgent instanceof Special) mail.specials++
   raise(cell, BOXED)
   wake(cell)
+}
+
+/** What was urgent for an earlier behavior is not for the next. A message stays. */
+export function withdrawUrgent(cell: Cell): void {
+  const { mail } = cell
+  if (mail === null || !(mail.urgent instanceof Special) || mail.urgent.isMessage) return
+  mail.urgent = NONE
+  mail.specials--
 }
 
 /** An express entry came up while the cell may not take it: it waits at the front of the mailbox. */

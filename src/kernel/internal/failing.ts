@@ -6,7 +6,7 @@ import { deliverUrgent, extrasOf, type Cell } from './cell.ts'
 import { beginRestart, requestStop } from './lifecycle.ts'
 import { NONE } from './mailbox.ts'
 import { Special } from './special.ts'
-import { ENDING, RESTARTING } from './status.ts'
+import { AWAIT, ENDING, RESTARTING } from './status.ts'
 import { postSystem, type SystemWork } from './system-lane.ts'
 import { hold, suspend } from './tokens.ts'
 
@@ -22,16 +22,31 @@ export function fail(cell: Cell, mail: unknown, error: unknown): void {
     core.log.error('an ending actor failed', { actor: cell.path, error })
     return
   }
-  supervise(cell, mail, error, cell.options.supervision)
+  supervise(cell, mail, error, cell.options.supervision, 0)
 }
 
-function supervise(cell: Cell, mail: unknown, error: unknown, supervision: Supervision): void {
+/** A retried message went well: the next failure counts from one again. */
+export function recovered(cell: Cell, mail: unknown): void {
+  const { extras } = cell
+  if (extras === null || extras.failing === null || !Object.is(extras.failing.mail, mail)) return
+  const isAgain = cell.mail !== null && Object.is(cell.mail.urgent, mail)
+  if (!isAgain && (cell.status & AWAIT) === 0) extras.failing = null
+}
+
+/** `tried`: how many attempts other retries have had at it, of which this is what follows. */
+function supervise(
+  cell: Cell,
+  mail: unknown,
+  error: unknown,
+  supervision: Supervision,
+  tried: number,
+): void {
+  if (supervision.type !== 'retry' && cell.extras !== null) cell.extras.failing = null
   switch (supervision.type) {
     case 'resume':
-      if (cell.extras !== null) cell.extras.failing = null
       return
     case 'retry':
-      retryMail(cell, mail, error, supervision)
+      retryMail(cell, mail, error, supervision, tried)
       return
     case 'restart':
       restartCell(cell, mail, error, supervision)
@@ -50,19 +65,20 @@ function retryMail(
   mail: unknown,
   error: unknown,
   supervision: Extract<Supervision, { type: 'retry' }>,
+  tried: number,
 ): void {
   const extras = extrasOf(cell)
   const { failing } = extras
-  const attempts = failing !== null && failing.mail === mail ? failing.attempts : 0
-  if (mail === NONE || attempts >= supervision.max) {
-    extras.failing = null
-    supervise(cell, mail, error, supervision.then)
+  const attempts = failing !== null && Object.is(failing.mail, mail) ? failing.attempts : 0
+  if (mail === NONE || attempts - tried >= supervision.max) {
+    supervise(cell, mail, error, supervision.then, tried + supervision.max)
     return
   }
-  extras.failing = { mail, attempts: attempts + 1 }
+  const attempt = attempts + 1
+  extras.failing = { mail, attempts: attempt }
   cell.core.metrics.retries++
-  const pause = pauseMs(supervision.backoff, attempts + 1, cell.core.random.next())
-  cell.core.trace(cell, 'retried', { attempt: attempts + 1, pauseMs: pause })
+  const pause = pauseMs(supervision.backoff, attempt - tried, cell.core.random.next())
+  cell.core.trace(cell, 'retried', { attempt, pauseMs: pause })
   if (pause > 0) suspend(cell, 'supervision', after(pause))
   deliverUrgent(cell, mail)
 }
@@ -78,7 +94,7 @@ function restartCell(
   const recent = (extras.restarts ?? []).filter((at) => at > now - supervision.windowMs)
   if (recent.length >= supervision.max) {
     if (supervision.then.type === 'stop') requestStop(cell, 'restart-limit', error)
-    else supervise(cell, mail, error, supervision.then)
+    else supervise(cell, mail, error, supervision.then, 0)
     return
   }
   recent.push(now)

@@ -21,7 +21,7 @@ import {
 } from './cell.ts'
 import * as dispatch from './dispatch.ts'
 import type { Extras } from './extras.ts'
-import { childFailed, fail } from './failing.ts'
+import { childFailed, fail, recovered } from './failing.ts'
 import { beginStop, proceed, requestStop } from './lifecycle.ts'
 import { NONE, type Mailbox } from './mailbox.ts'
 import { COMPLETED, HAS_STOPPED, YIELDED, type InvokeResult } from './result.ts'
@@ -89,7 +89,7 @@ function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefi
           ? runSpecial(cell, mail, message)
           : cell.receive(cell, message as never)
       if (next !== undefined && next !== 'same') apply(cell, message, next)
-      if (extras !== null && extras.failing !== null) recovered(cell, extras, message)
+      if (extras !== null && extras.failing !== null) recovered(cell, message)
       if (mail.waiters !== null) letIn(mail)
       if ((cell.status & BREAK) !== 0) break
     }
@@ -112,13 +112,6 @@ function runSpecial(cell: Cell, mail: Mailbox, special: Special): Next<never> {
     return special.run(cell)
   } finally {
     dispatch.setAmbient(undefined)
-  }
-}
-
-/** A retried message went well: the next failure counts from one again. */
-function recovered(cell: Cell, extras: Extras, mail: unknown): void {
-  if (extras.failing?.mail === mail && (cell.status & AWAIT) === 0 && cell.mail?.urgent !== mail) {
-    extras.failing = null
   }
 }
 

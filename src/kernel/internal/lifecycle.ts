@@ -11,7 +11,7 @@
 import type { Ended } from '../ref.ts'
 import { after } from '../suspension.ts'
 import { letIn } from './capacity.ts'
-import { extrasOf, lower, raise, rest, wake, type Cell } from './cell.ts'
+import { extrasOf, lower, raise, rest, wake, withdrawUrgent, type Cell } from './cell.ts'
 import { dropOutbox } from './delivery.ts'
 import { NONE } from './mailbox.ts'
 import { settleDebts } from './owing.ts'
@@ -26,8 +26,7 @@ import { announceEnd, unwatchAll } from './watch.ts'
 /** Asks a cell to end. From here on it takes no message. */
 export function requestStop(cell: Cell, cause: Ended['cause'], error: unknown): void {
   if ((cell.status & ENDING) !== 0) return
-  const atOnce =
-    cell.mail === null && cell.youngest === null && cell.behavior.onStop === undefined
+  const atOnce = cell.mail === null && cell.youngest === null && cell.behavior.onStop === undefined
   if (atOnce && cell.extras === null) {
     finish(cell)
     return
@@ -69,6 +68,7 @@ function giveUpLife(cell: Cell): void {
   extras.receiveTimeout?.end()
   extras.receiveTimeout = null
   extras.machine = null
+  withdrawUrgent(cell)
   unstash(cell)
   settleDebts(cell)
 }
