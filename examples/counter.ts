@@ -38,7 +38,7 @@ export async function show(print: (line: string) => void): Promise<void> {
 
   for (let amount = 1; amount <= 100; amount++) visits.tell({ type: 'add', amount })
   // The question was told last, so it is answered after everything that was told before.
-  const sum = await ask(visits, (replyTo: Ref<number>) => ({ type: 'read', replyTo }))
+  const sum = await ask<CounterMessage, number>(visits, (replyTo) => ({ type: 'read', replyTo }))
   print(`told ${visits.path} to add 1, 2, … 100, then asked: ${sum}`)
 
   visits.stop()
