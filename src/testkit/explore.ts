@@ -9,7 +9,7 @@
 import type { TraceEntry } from '../kernel/index.ts'
 import { Accident, fault } from '../std/index.ts'
 import { hop, settling } from './settling.ts'
-import { show } from './show.ts'
+import { isError, show } from './show.ts'
 import { swarm, type SwarmFault } from './swarm.ts'
 import { TraceHash } from './trace-hash.ts'
 import { SeededWorld, type World, type WorldOptions } from './world.ts'
@@ -116,7 +116,7 @@ function line(entry: TraceEntry | undefined): string {
 
 function scenarioFailed(world: SeededWorld, error: unknown): Accident {
   const { seed, ...drawn } = world.options
-  const reason = (error instanceof Error ? error.message : show(error)).trim()
+  const reason = (isError(error) ? error.message : show(error)).trim()
   const last = world.trace.slice(-TRACE_SHOWN).map((entry) => `  ${line(entry)}`)
   return new Accident(
     fault('scenario-failed', `seed ${seed} fails with ${show(drawn)}: ${reason}`, {

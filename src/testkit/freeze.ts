@@ -8,6 +8,8 @@
  */
 import { types } from 'node:util'
 
+import { isError } from './show.ts'
+
 /** What has been frozen. It cannot change any more, so once is enough, and a cycle ends here. */
 const frozen = new WeakSet<object>()
 
@@ -22,8 +24,8 @@ export function deepFreeze<T>(value: T): T {
 }
 
 /** Whether an error came of changing something frozen. */
-export function isMutation(error: unknown): error is TypeError {
-  return error instanceof TypeError && MUTATION.test(error.message)
+export function isMutation(error: unknown): error is Error {
+  return isError(error) && error.name === 'TypeError' && MUTATION.test(error.message)
 }
 
 // The first three are V8's words for a write, an addition and a removal; the last is ours.

@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { receive, setup, type Ended, type Ref } from '../kernel/index.ts'
-import { ExpectationFailure, inbox } from './inbox.ts'
+import { ExpectationFailure, inbox, type Inbox } from './inbox.ts'
 import { stage } from './stage.ts'
 
 type Reply = Readonly<{ type: 'done'; count: number }>
+
+function told(message: string): Inbox<string> {
+  const box = inbox<string>()
+  box.tell(message)
+  return box
+}
 
 describe('inbox', () => {
   test('remembers what it is told, in order', () => {
@@ -55,6 +61,21 @@ describe('inbox', () => {
         return true
       },
     )
+  })
+
+  test('a disappointed expectation points at the line of the test', () => {
+    for (const disappointed of [
+      () => inbox().take(),
+      () => inbox<string>().expect('a'),
+      () => told('a').expect('b'),
+      () => told('a').expectEmpty(),
+    ])
+      assert.throws(disappointed, (error) => {
+        assert.ok(error instanceof Error)
+        assert.match(error.stack!, /^[^]*?\n    at .*inbox\.test\.ts/)
+        assert.doesNotMatch(error.stack!, /testkit\/inbox\.ts/)
+        return true
+      })
   })
 
   test('one that is to be empty shows what came instead', () => {

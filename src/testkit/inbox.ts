@@ -30,17 +30,17 @@ export interface Inbox<T> extends Ref<T>, Watchable {
   end(cause?: Ended['cause'], error?: unknown): void
 }
 
+type Disappointment = 'inbox-empty' | 'inbox-not-empty' | 'unexpected-message'
+
 /** An expectation of a test that did not come true. */
-export class ExpectationFailure extends Accident<
-  'inbox-empty' | 'inbox-not-empty' | 'unexpected-message'
-> {
+export class ExpectationFailure extends Accident<Disappointment> {
   override readonly name: string = 'ExpectationFailure'
   /** Both sides as text, which any test runner can compare. */
   readonly actual: string | undefined
   readonly expected: string | undefined
 
   constructor(
-    reason: Fault<'inbox-empty' | 'inbox-not-empty' | 'unexpected-message'>,
+    reason: Fault<Disappointment>,
     sides: Readonly<{ actual?: string; expected?: string }> = {},
   ) {
     super(reason)
@@ -81,22 +81,23 @@ class RememberingRef<T> implements Inbox<T> {
   }
 
   take(): T {
-    if (this.#messages.length === 0) throw empty(this.path)
+    if (this.#messages.length === 0) this.#disappoint('take', this.#empty())
     return this.#messages.popFront()!
   }
 
   expect(message: T): void {
-    if (this.#messages.length === 0) throw empty(this.path, message)
+    if (this.#messages.length === 0) this.#disappoint('expect', this.#empty(message))
     const actual = this.take()
     const found = differences(actual, message)
     if (found.length === 0) return
-    throw new ExpectationFailure(
+    const failure = new ExpectationFailure(
       fault('unexpected-message', `${this.path} was told something else:\n${listed(found)}`, {
         inbox: this.path,
         differences: found,
       }),
       { actual: show(actual), expected: show(message) },
     )
+    this.#disappoint('expect', failure)
   }
 
   expectEmpty(): void {
@@ -104,12 +105,13 @@ class RememberingRef<T> implements Inbox<T> {
     if (count === 0) return
     const shown = this.messages.slice(0, 5).map((message) => `  ${show(message)}`)
     if (count > shown.length) shown.push(`  and ${count - shown.length} more`)
-    throw new ExpectationFailure(
+    const failure = new ExpectationFailure(
       fault('inbox-not-empty', `${this.path} was to be empty and was told:\n${shown.join('\n')}`, {
         inbox: this.path,
         count,
       }),
     )
+    this.#disappoint('expectEmpty', failure)
   }
 
   onEnd(listener: (ended: Ended) => void): () => void {
@@ -128,13 +130,19 @@ class RememberingRef<T> implements Inbox<T> {
     for (const watcher of this.#watchers) watcher(this.#ended)
     this.#watchers.clear()
   }
-}
 
-function empty(path: string, ...expected: readonly unknown[]): ExpectationFailure {
-  const wanted = expected.length === 0 ? '' : `; expected ${show(expected[0])}`
-  return new ExpectationFailure(
-    fault('inbox-empty', `nothing was told to ${path}${wanted}`, { inbox: path }),
-  )
+  #empty(...expected: readonly T[]): ExpectationFailure {
+    const wanted = expected.length === 0 ? '' : `; expected ${show(expected[0])}`
+    return new ExpectationFailure(
+      fault('inbox-empty', `nothing was told to ${this.path}${wanted}`, { inbox: this.path }),
+    )
+  }
+
+  /** The stack begins at the line of the test that called `method`. */
+  #disappoint(method: 'take' | 'expect' | 'expectEmpty', failure: ExpectationFailure): never {
+    Error.captureStackTrace(failure, this[method])
+    throw failure
+  }
 }
 
 function ended(path: string): Refusal {

@@ -35,6 +35,11 @@ export function isRecord(value: unknown): value is Readonly<Record<PropertyKey, 
   return kind === null || Object.getPrototypeOf(kind) === null
 }
 
+/** An error of any realm: test runners have several. */
+export function isError(value: unknown): value is Error {
+  return types.isNativeError(value)
+}
+
 class Text {
   readonly #text: string
 
@@ -60,7 +65,7 @@ function readable(value: unknown, path: readonly object[]): unknown {
     return new Map([...value].map(([key, held]) => [readable(key, below), readable(held, below)]))
   }
   if (types.isSet(value)) return new Set([...value].map((each) => readable(each, below)))
-  if (value instanceof Error) return new Text(`${value.name}: ${value.message}`)
+  if (isError(value)) return new Text(`${value.name}: ${value.message}`)
   if (!isRecord(value)) return new Text(inspect(value, { depth: 0, breakLength: Infinity }))
   return Object.fromEntries(
     Object.entries(value).map(([key, held]) => [key, readable(held, below)]),

@@ -8,7 +8,7 @@
 import { types } from 'node:util'
 
 import type { TraceEntry } from '../kernel/index.ts'
-import { isRecord, isRef } from './show.ts'
+import { isError, isRecord, isRef } from './show.ts'
 
 const DEPTH = 16
 
@@ -40,7 +40,7 @@ export class TraceHash {
     if (value === null) this.#text('null')
     else if (path.includes(value) || path.length > DEPTH) this.#text('deeper')
     else if (isRef(value)) this.#named('ref', value.path)
-    else if (value instanceof Error) this.#named(value.name, value.message)
+    else if (isError(value)) this.#named(value.name, value.message)
     else if (types.isDate(value)) this.#named('date', String(value.getTime()))
     else if (types.isProxy(value)) this.#text('proxy')
     else if (Array.isArray(value)) this.#all('array', value, [...path, value])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 
 import { createSteppedSystem, receive, resume, type SteppedSystem } from '../kernel/index.ts'
 import { virtualClock } from './virtual-clock.ts'
@@ -91,9 +92,12 @@ describe('witness', () => {
 
   test('repeats the assertions of any runner, and no other error', () => {
     const quiet = [new Error('x'), new TypeError('y'), 'AssertionError', undefined]
-    const loud = ['AssertionError', 'JestAssertionError', 'ExpectationFailure'].map((name) =>
-      Object.assign(new Error(name), { name }),
-    )
+    const loud = [
+      Object.assign(new Error('node, chai'), { name: 'AssertionError' }),
+      Object.assign(new Error('ours'), { name: 'ExpectationFailure' }),
+      Object.assign(new Error('jest'), { matcherResult: { pass: false } }),
+      runInNewContext(`Object.assign(new Error('x'), { name: 'AssertionError' })`),
+    ]
     for (const error of [...quiet, ...loud]) {
       const [system, witness] = setting()
       system

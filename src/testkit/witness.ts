@@ -8,7 +8,7 @@
 import type { DeadLetter, System, TraceEntry } from '../kernel/index.ts'
 import { Accident, fault } from '../std/index.ts'
 import { deepFreeze, isMutation } from './freeze.ts'
-import { show } from './show.ts'
+import { isError, show } from './show.ts'
 
 export type Failure = Readonly<{
   /** The path of the actor that failed. */
@@ -79,12 +79,13 @@ function keep<T>(list: T[], item: T, onForget?: (items: readonly T[]) => void): 
   list.push(item)
 }
 
-/** By name, since every test runner brings a class of its own. */
+/** By its marks, since every test runner brings a class of its own. */
 function isAssertion(error: unknown): boolean {
-  return error instanceof Error && /^(?:.*AssertionError|ExpectationFailure)\b/.test(error.name)
+  if (!isError(error)) return false
+  return 'matcherResult' in error || /^(?:AssertionError|ExpectationFailure)\b/.test(error.name)
 }
 
-function mutated(actor: string, message: unknown, error: TypeError): Accident {
+function mutated(actor: string, message: unknown, error: Error): Accident {
   return new Accident(
     fault('message-mutated', `${actor} changed what it was told: ${error.message}`, {
       actor,
