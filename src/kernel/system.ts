@@ -23,7 +23,7 @@ import { Core } from './internal/core.ts'
 import type { DeadLetter } from './internal/dead-letters.ts'
 import { expressDepth, setAmbient, ambient, threadFigures } from './internal/dispatch.ts'
 import { invoke } from './internal/invoker.ts'
-import { finish, requestStop } from './internal/lifecycle.ts'
+import { abandon, requestStop } from './internal/lifecycle.ts'
 import type { Mailbox } from './internal/mailbox.ts'
 import { ReadyQueue } from './internal/ready-queue.ts'
 import { ready } from './internal/run-loop.ts'
@@ -231,7 +231,7 @@ class ActorSystem implements SteppedSystem {
     return new Promise((resolve) => {
       const overdue: string[] = []
       const limit = timers.after(options.deadlineMs ?? STOP_MS_DEFAULT, () => {
-        abandon(this.#root, overdue)
+        abandonAll(this.#root, overdue)
       })
       this.#root.onEnd(() => {
         timers.cancel(limit)
@@ -273,12 +273,12 @@ class ActorSystem implements SteppedSystem {
   }
 }
 
-/** Ends what has not ended by itself, children first, without their `onStop`. */
-function abandon(cell: Actor, overdue: string[]): void {
-  for (const child of cell.children) if (child instanceof Actor) abandon(child, overdue)
+/** Ends what has not ended by itself, children first. */
+function abandonAll(cell: Actor, overdue: string[]): void {
+  for (const child of cell.children) if (child instanceof Actor) abandonAll(child, overdue)
   if ((cell.status & STOPPED) !== 0) return
   if (cell.parent !== null) overdue.push(cell.path)
-  finish(cell)
+  abandon(cell)
 }
 
 function nobody(path: string, name: string, at: Actor): Fault<'no-such-actor'> {

@@ -21,7 +21,7 @@ import { pipe } from './piping.ts'
 import { ReceiveTimeout } from './receive-timeout.ts'
 import { stash, unstash } from './stash.ts'
 import { startSoon } from './starting.ts'
-import { BOX_ONLY, ENDING, NEWBORN } from './status.ts'
+import { BOX_ONLY, ENDING, NEWBORN, RESTARTING } from './status.ts'
 import { suspend } from './tokens.ts'
 import { onCellEnd, unwatch, watch, type Watch } from './watch.ts'
 
@@ -85,7 +85,7 @@ export class Actor extends Cell implements Handle<unknown> {
   }
 
   override spawnAnonymous<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
-    if ((this.status & ENDING) !== 0) throw parentEnded(this)
+    if ((this.status & (ENDING | RESTARTING)) !== 0) throw parentEnded(this)
     const { core } = this
     const chosen =
       options === undefined

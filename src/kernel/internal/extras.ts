@@ -23,8 +23,12 @@ export class Extras {
   /** The head of the list of active suspend tokens. */
   token: Token | null = null
   systemLane: Deque<SystemWork> | null = null
+  /** The end of a child waits there. */
+  childEnded = false
   /** Bumped by restart and stop: what belongs to an earlier one is stale. */
   incarnation = 0
+  /** Its `onStop` has been called and has not settled yet. */
+  closing = false
   /** The behavior to go back to on restart, once it differs from the present one. */
   initial: Behavior<never> | null = null
   awaiting: Waiting | null = null

@@ -41,11 +41,20 @@ export function requestStop(cell: Cell, cause: Ended['cause'], error: unknown): 
 }
 
 export function beginStop(cell: Cell): void {
+  if ((cell.status & RESTARTING) === 0) giveUpLife(cell)
   lower(cell, RESTARTING)
-  giveUpLife(cell)
   dropTokens(cell)
   dropOutbox(cell)
   proceed(cell)
+}
+
+/** Ends a cell whose time is up, without its `onStop`. */
+export function abandon(cell: Cell): void {
+  giveUpLife(cell)
+  dropTokens(cell)
+  dropOutbox(cell)
+  extrasOf(cell).cause = 'overdue'
+  finish(cell)
 }
 
 export function beginRestart(cell: Cell, pause: number): void {
@@ -75,15 +84,19 @@ function giveUpLife(cell: Cell): void {
 
 /** Ends the children one by one; when none is left, the cell itself. */
 export function proceed(cell: Cell): void {
+  if ((cell.status & STOPPED) !== 0) return
   for (;;) {
     const child = cell.youngest
     if (child === null) break
     requestStop(child, 'parent-stopped', undefined)
     if ((child.status & STOPPED) === 0) return // it will tell when it has ended
   }
-  const { incarnation } = extrasOf(cell)
+  const extras = extrasOf(cell)
+  if (extras.closing) return // a life has one onStop; a stop that comes in a restart waits for it
+  extras.closing = true
   callOnStop(cell, () => {
-    if ((cell.status & STOPPED) !== 0 || extrasOf(cell).incarnation !== incarnation) return
+    if (!extras.closing || (cell.status & STOPPED) !== 0) return
+    extras.closing = false
     if ((cell.status & STOPPING) !== 0) finish(cell)
     else revive(cell)
   })

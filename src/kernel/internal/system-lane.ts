@@ -16,10 +16,15 @@ export type SystemWork =
   | Readonly<{ type: 'child-ended' }>
   | Readonly<{ type: 'child-failed'; child: Cell; error: unknown; token: Token }>
 
-/** False where the lane is full. */
+/** False where the lane is full. A stop, and one note that children have ended, always find room. */
 export function postSystem(cell: Cell, work: SystemWork): boolean {
-  const lane = (extrasOf(cell).systemLane ??= new Deque())
-  if (lane.length >= SYSTEM_LANE_MAX) return false
+  const extras = extrasOf(cell)
+  const lane = (extras.systemLane ??= new Deque())
+  if (work.type === 'child-failed' && lane.length >= SYSTEM_LANE_MAX) return false
+  if (work.type === 'child-ended') {
+    if (extras.childEnded) return true
+    extras.childEnded = true
+  }
   lane.pushBack(work)
   mailboxOf(cell)
   raise(cell, SYSTEM)
@@ -29,7 +34,9 @@ export function postSystem(cell: Cell, work: SystemWork): boolean {
 }
 
 export function takeSystem(cell: Cell): SystemWork | undefined {
-  const work = cell.extras?.systemLane?.popFront()
+  const { extras } = cell
+  const work = extras?.systemLane?.popFront()
   if (work === undefined) lower(cell, SYSTEM)
+  else if (work.type === 'child-ended' && extras !== null) extras.childEnded = false
   return work
 }
