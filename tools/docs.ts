@@ -16,6 +16,7 @@ const FENCE = /^( *)```(\S*)([^\n]*)\n([\s\S]*?)^\1```$/gm
 export function documents(): Source[] {
   return globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'bench/*.md'])
     .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => !path.includes('node_modules/'))
     .toSorted()
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
