@@ -12,7 +12,6 @@ import {
   setup,
   type Behavior,
   type Ref,
-  type SpawnOptions,
   type System,
 } from '../src/kernel/index.ts'
 import { assert, type Clock } from '../src/std/index.ts'
@@ -24,7 +23,7 @@ const BATCH = 50
 const BOUND = 64
 const FLUSH_MS = 1
 
-const PATIENT: SpawnOptions<unknown> = { bound: BOUND, overflow: 'suspend-sender' }
+const PATIENT = { bound: BOUND, overflow: 'suspend-sender' } as const
 
 /** Says a batch of lines and tells itself to go on: between two batches others have their turn. */
 export function source(next: Ref<string>): Behavior<number> {

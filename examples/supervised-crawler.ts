@@ -30,11 +30,11 @@ export type Report = Readonly<{
   lost: readonly Readonly<{ page: string; cause: Ended['cause']; error: string }>[]
 }>
 
-type Reader = ChildFactory<[page: string, replyTo: Ref<CrawlerMessage>], never>
+type Reader<M> = ChildFactory<[page: string, replyTo: Ref<CrawlerMessage>], M>
 
 const RESTARTS = 3
 
-export function crawler(reader: Reader, replyTo: Ref<Report>): Behavior<CrawlerMessage> {
+export function crawler<M>(reader: Reader<M>, replyTo: Ref<Report>): Behavior<CrawlerMessage> {
   return setup(() => {
     const seen = new Set<string>()
     const read: string[] = []
@@ -72,13 +72,13 @@ export function crawler(reader: Reader, replyTo: Ref<Report>): Behavior<CrawlerM
 type Download = (page: string) => Promise<readonly string[]>
 
 /** Reads one page and stops. `setup` runs again after every restart, and with it the first try. */
-export function pageReader(download: Download): Reader {
+export function pageReader(download: Download): Reader<'try'> {
   return (page, replyTo) =>
-    setup<'try'>((ctx) => {
+    setup((ctx) => {
       ctx.self.tell('try')
       return receive(async () => {
         replyTo.tell({ type: 'read', page, links: await download(page) })
-        return 'stopped'
+        return 'stopped' as const
       })
     })
 }
