@@ -302,6 +302,21 @@ describe('a suspended actor', () => {
     assert.equal(figures.ready_depth, 0)
   })
 
+  test('the latency of a resume counts from the very first moment of the clock', () => {
+    const { system, run } = rig()
+    const actor = system.spawn(
+      'actor',
+      receive<string>(() => undefined),
+    )
+    const token = actor.suspend('user', manual())
+    actor.tell('waits')
+
+    token.resume()
+    run()
+
+    assert.equal(system.metrics().resume_latency.count, 1)
+  })
+
   test('keeps its order in a system that runs by itself, whatever lane its mail was on', async () => {
     await using system = createSystem()
     const draws = random(11)

@@ -51,8 +51,8 @@ export class Extras {
   slot = -1
   /** The state machine, for the testkit and the trace. */
   machine: unknown = null
-  /** When it was last resumed, until its next message; 0 otherwise. */
-  resumedAt = 0
+  /** When it was last resumed, until its next message; -1 otherwise. */
+  resumedAt = -1
   suspendedAt = 0
   cause: Ended['cause'] = 'stopped'
   error: unknown = undefined

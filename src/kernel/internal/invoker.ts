@@ -117,10 +117,10 @@ function runSpecial(cell: Cell, mail: Mailbox, special: Special): Next<never> {
 
 /** What the arrival of any message means to those who measure it. */
 function notice(cell: Cell, extras: Extras): void {
-  if (extras.resumedAt !== 0) {
+  if (extras.resumedAt >= 0) {
     const { metrics, clock } = cell.core
     metrics.resumeLatency.record(clock.monotonic() - extras.resumedAt)
-    extras.resumedAt = 0
+    extras.resumedAt = -1
   }
   extras.receiveTimeout?.touch()
 }

@@ -91,7 +91,7 @@ function mayRunAhead(cell: Cell): boolean {
   if (cell.status !== BOXED || dispatch.floor > 0) return false
   if (cell.mail === null || !cell.mail.isBehindExpress) return false
   if (cell.mail.waiters !== null) return false // room is noticed where the mailbox is run
-  return cell.extras === null || cell.extras.resumedAt === 0
+  return cell.extras === null || cell.extras.resumedAt < 0
 }
 
 function runAhead(cell: Cell): void {

@@ -79,7 +79,7 @@ export function hold(cell: Cell, reason: SuspendReason, condition: ResumeConditi
   if (!isSuspended(cell)) {
     core.metrics.suspendedNow++
     extras.suspendedAt = core.clock.monotonic()
-    extras.resumedAt = 0
+    extras.resumedAt = -1
   }
   token.next = extras.token
   if (extras.token !== null) extras.token.previous = token
