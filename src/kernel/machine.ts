@@ -11,8 +11,7 @@
  */
 import { Accident, fault } from '../std/index.ts'
 import { Behavior, type Context, type Next } from './behavior.ts'
-import { Cell, deliverUrgent, extrasOf, settleEmpty } from './internal/cell.ts'
-import { NONE } from './internal/mailbox.ts'
+import { Cell, deliverUrgent, extrasOf, settleEmpty, withdrawUrgent } from './internal/cell.ts'
 import { Special } from './internal/special.ts'
 import { SYSTEM } from './internal/status.ts'
 import type { Ref } from './ref.ts'
@@ -77,6 +76,7 @@ export class Machine<S extends string, D, M> {
     if (!(cell instanceof Cell)) throw new TypeError('a machine runs in an actor')
     this.#definition = definition
     this.#cell = cell
+    this.#refuseUnlessState(definition.initial)
     this.state = definition.initial
     this.data = definition.data
     this.behavior = new Behavior<M>(
@@ -93,9 +93,7 @@ export class Machine<S extends string, D, M> {
   }
 
   place(state: S, data: D): void {
-    if (!Object.hasOwn(this.#definition.states, state)) {
-      throw noSuchState(this.#cell, this.state, state)
-    }
+    this.#refuseUnlessState(state)
     this.#withdrawEnter()
     this.#chain = []
     this.state = state
@@ -108,11 +106,15 @@ export class Machine<S extends string, D, M> {
     }
   }
 
+  #refuseUnlessState(state: S, from?: S): void {
+    if (!Object.hasOwn(this.#definition.states, state)) throw noSuchState(this.#cell, state, from)
+  }
+
   #withdrawEnter(): void {
     const cell = this.#cell
     const { mail } = cell
     if (mail === null || mail.urgent !== this.#enter) return
-    mail.urgent = NONE
+    withdrawUrgent(cell)
     if (!mail.isEmpty || (cell.status & SYSTEM) !== 0) return
     cell.core.ready.unregister(mail)
     settleEmpty(cell)
@@ -130,8 +132,16 @@ export class Machine<S extends string, D, M> {
   }
 
   #follow(move: Move<S, D> | PromiseLike<Move<S, D>>): Outcome {
-    if (typeof move === 'object' && 'then' in move) return move.then((late) => this.#take(late))
-    return this.#take(move)
+    if (typeof move !== 'object' || !('then' in move)) return this.#take(move)
+    const outcome: Promise<undefined | 'stopped'> = Promise.resolve(move).then((late) =>
+      this.#isAwaited(outcome) ? this.#take(late) : undefined,
+    )
+    return outcome
+  }
+
+  /** Whether the handler is still waited for, not overdue, restarted or stopped meanwhile. */
+  #isAwaited(outcome: Outcome): boolean {
+    return this.#cell.extras?.awaiting?.promise === outcome
   }
 
   #take(move: Move<S, D>): undefined | 'stopped' {
@@ -143,7 +153,7 @@ export class Machine<S extends string, D, M> {
 
   #goTo(state: S, data: D): void {
     const from = this.state
-    if (!Object.hasOwn(this.#definition.states, state)) throw noSuchState(this.#cell, from, state)
+    this.#refuseUnlessState(state, from)
     this.#chain.push(state)
     if (this.#chain.length > ENTER_CHAIN_MAX) throw chainTooLong(this.#cell, this.#chain)
     this.state = state
@@ -196,9 +206,10 @@ class Enter extends Special {
   }
 }
 
-function noSuchState(cell: Cell, from: string, state: string): Accident {
+function noSuchState(cell: Cell, state: string, from: string | undefined): Accident {
+  const use = from === undefined ? 'to be in' : `to go to from ${from}`
   return new Accident(
-    fault('no-such-state', `${cell.path} has no state ${state} to go to from ${from}`, {
+    fault('no-such-state', `${cell.path} has no state ${state} ${use}`, {
       actor: cell.path,
       from,
       state,
