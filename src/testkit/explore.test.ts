@@ -198,13 +198,10 @@ describe('exploring', () => {
   })
 
   test('exploring nothing is refused', async () => {
-    await assert.rejects(
-      explore(0, () => undefined),
-      { code: 'bad-option' },
-    )
-    await assert.rejects(
-      explore([], () => undefined),
-      { code: 'bad-option' },
-    )
+    for (const seeds of [0, -1, 1.5, NaN, []])
+      await assert.rejects(
+        explore(seeds, () => undefined),
+        { code: 'bad-option' },
+      )
   })
 })

@@ -40,8 +40,8 @@ export async function explore(
   scenario: Scenario,
   options: ExploreOptions = {},
 ): Promise<Explored> {
-  const list = typeof seeds === 'number' ? [...Array(seeds).keys()] : seeds
-  if (list.length === 0) throw nothingExplored()
+  const list = typeof seeds === 'number' ? firstSeeds(seeds) : seeds
+  if (list.length === 0) throw nothingExplored(seeds)
   const twice = Math.min(list.length, options.twice ?? TWICE_DEFAULT)
   let steps = 0
   for (const [n, seed] of list.entries()) {
@@ -61,7 +61,7 @@ async function play(
   const world = new SeededWorld({ seed, ...drawn, ...options.world })
   try {
     const played = scenario(world)
-    if (played !== undefined) await attend(world, played)
+    if (played !== undefined) await attend(world, Promise.resolve(played))
     await world.stop()
     const [failure] = world.failures
     if (failure !== undefined && options.failures !== 'allow') throw failure.error
@@ -138,11 +138,17 @@ function hangs(): Accident {
   )
 }
 
-function nothingExplored(): Accident {
+function firstSeeds(count: number): number[] {
+  if (!Number.isSafeInteger(count) || count < 0) throw nothingExplored(count)
+  return Array.from({ length: count }, (_, seed) => seed)
+}
+
+function nothingExplored(seeds: number | readonly number[]): Accident {
   return new Accident(
     fault('bad-option', 'there is no seed to explore', {
       option: 'seeds',
-      remedy: 'give a number from 1, or a list of seeds',
+      given: seeds,
+      remedy: 'give a whole number from 1, or a list of seeds',
     }),
   )
 }
