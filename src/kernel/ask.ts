@@ -14,14 +14,6 @@ import type { Ref } from './ref.ts'
 
 export type AskOptions = Readonly<{ deadlineMs?: number; signal?: AbortSignal }>
 
-// One executor for all asks: a closure for each would cost as much as the message.
-let resolve: (value: unknown) => void
-let reject: (reason: unknown) => void
-function capture(ok: (value: unknown) => void, failed: (reason: unknown) => void): void {
-  resolve = ok
-  reject = failed
-}
-
 /** Tells `target` the message that `make` builds around a reply address, and waits for what is told to it. */
 export function ask<M, R>(
   target: Ref<M>,
@@ -30,14 +22,15 @@ export function ask<M, R>(
 ): Promise<R> {
   const cell: unknown = target
   if (!(cell instanceof Cell)) throw notAnActor(target.path)
-  const promise = new Promise<unknown>(capture)
-  const { asks } = cell.core
-  const deadlineMs = options?.deadlineMs ?? ASK_DEADLINE_MS_DEFAULT
-  const reply = new Reply(cell, deadlineMs, resolve, reject)
+  const reply = new Reply(cell, options?.deadlineMs ?? ASK_DEADLINE_MS_DEFAULT)
+  const promise = new Promise<unknown>((resolve, reject) => {
+    reply.resolve = resolve
+    reply.reject = reject
+  })
   const refusal = target.tell(make(reply as Ref<R>))
-  if (refusal !== undefined) reject(new Accident(refusal))
+  if (refusal !== undefined) reply.fail(new Accident(refusal))
   else if (reply.resolve !== null) {
-    asks.add(reply)
+    cell.core.asks.add(reply)
     if (options?.signal !== undefined) heed(reply, options.signal)
   }
   return promise as Promise<R>

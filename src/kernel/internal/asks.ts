@@ -1,8 +1,8 @@
 /**
  * The asks of one system that have not been answered.
  *
- * Most are answered within microseconds, so a young ask is only linked into the
- * nursery. Those that outlive a tick get a due time, counted from the tick, and
+ * Most are answered within microseconds, so a young ask is only linked into a
+ * ring of the nursery. Those that outlive a tick get a due time, counted from the tick, and
  * enter a heap: a deadline is never early, and late by at most a few ticks.
  */
 import { Accident, fault, Heap } from '../../std/index.ts'
@@ -13,17 +13,21 @@ import { TimerEntry } from './timer-queue.ts'
 
 /** How old an ask grows before its deadline is kept. */
 export const ASK_TICK_MS = 8
+/**
+ * Asks in one ring. A ring is as young as its asks, so that linking them costs the collector nothing;
+ * one long list would be old, and every link into it would have to be remembered.
+ */
+const RING_ASKS = 64
 /** How long an ask waits unless it says otherwise. */
 export const ASK_DEADLINE_MS_DEFAULT = 5_000
 
 export class Asks {
   readonly #core: Core
   readonly #tick: TimerEntry
-  /**
-   * The nursery: a ring of young asks that starts and ends here. It is a reply of its own, so that
-   * there is always one and what V8 has learnt of replies is not forgotten with the last of them.
-   */
-  #nursery: Reply | null = null
+  /** The nursery: rings of young asks, the last of which is still being filled. */
+  #rings: Reply[] = []
+  #ring: Reply | null = null
+  #inRing = 0
   readonly #grown = new Heap<Reply>((a, b) => a.due < b.due)
 
   constructor(core: Core) {
@@ -32,15 +36,14 @@ export class Asks {
   }
 
   add(reply: Reply): void {
-    const nursery = this.#nursery ?? this.#openNursery(reply.target)
-    if (nursery.next === nursery && this.#tick.heapIndex < 0) {
-      this.#core.timers.set(this.#tick, ASK_TICK_MS)
-    }
-    const { next } = nursery
-    reply.previous = nursery
+    let ring = this.#ring
+    if (ring === null || this.#inRing === RING_ASKS) ring = this.#startRing(reply.target)
+    this.#inRing++
+    const next = ring.next as Reply
+    reply.previous = ring
     reply.next = next
-    next!.previous = reply
-    nursery.next = reply
+    next.previous = reply
+    ring.next = reply
     const { extras } = reply.target
     if (extras === null || !extras.asked) extrasOf(reply.target).asked = true
   }
@@ -66,18 +69,22 @@ export class Asks {
     if (asks !== null) for (const reply of asks) reply.fail(stopped(target))
   }
 
-  #openNursery(target: Cell): Reply {
-    const nursery = new Reply(target.core.root ?? target, 0, nobody, nobody)
-    nursery.previous = nursery
-    nursery.next = nursery
-    this.#nursery = nursery
-    return nursery
+  #startRing(target: Cell): Reply {
+    if (this.#tick.heapIndex < 0) this.#core.timers.set(this.#tick, ASK_TICK_MS)
+    const ring = new Reply(target.core.root ?? target, 0)
+    ring.previous = ring
+    ring.next = ring
+    this.#rings.push(ring)
+    this.#ring = ring
+    this.#inRing = 0
+    return ring
   }
 
   #young(): Reply[] {
     const young: Reply[] = []
-    const nursery = this.#nursery
-    for (let at = nursery?.next ?? null; at !== null && at !== nursery; at = at.next) young.push(at)
+    for (const ring of this.#rings) {
+      for (let at = ring.next; at !== null && at !== ring; at = at.next) young.push(at)
+    }
     return young
   }
 
@@ -89,6 +96,8 @@ export class Asks {
       this.#grown.push(reply)
       ;(extrasOf(reply.target).asks ??= new Set()).add(reply)
     }
+    this.#rings = this.#ring === null ? [] : [this.#ring]
+    this.#inRing = RING_ASKS
     for (let reply = this.#grown.peek(); reply !== undefined; reply = this.#grown.peek()) {
       if (reply.due > now) break
       this.#core.metrics.asksOverdue++
@@ -99,10 +108,6 @@ export class Asks {
       this.#core.timers.set(this.#tick, Math.max(ASK_TICK_MS, first.due - now))
     }
   }
-}
-
-function nobody(): void {
-  // The nursery itself is never answered.
 }
 
 function stopped(target: Cell): Accident {

@@ -21,16 +21,11 @@ export class Reply implements Ref<unknown>, HeapItem {
   heapIndex: number
   onSettled: (() => void) | null
 
-  constructor(
-    target: Cell,
-    deadlineMs: number,
-    resolve: (value: unknown) => void,
-    reject: (reason: unknown) => void,
-  ) {
+  constructor(target: Cell, deadlineMs: number) {
     this.target = target
     this.due = deadlineMs
-    this.resolve = resolve
-    this.reject = reject
+    this.resolve = null
+    this.reject = null
     this.previous = null
     this.next = null
     this.heapIndex = -1

@@ -28,13 +28,13 @@ dispatch.connect({ soon: () => afterTurn(drain), now: drain })
 
 function turn(): void {
   dispatch.startTurn()
+  const oldest = dispatch.oldestParked()
+  if (oldest !== null) invokeParked(oldest)
   drain()
 }
 
 function drain(): void {
   dispatch.startDrain()
-  const old = dispatch.oldestParked()
-  if (old !== null) invokeParked(old)
   while (!runAll()) {
     // An express handler threw: it has been dealt with, the loop goes on behind it.
   }
