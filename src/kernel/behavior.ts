@@ -113,7 +113,7 @@ export interface Context<M> {
   /** Tells me `message` when nothing else has arrived for `ms`. `undefined` ends it. */
   receiveTimeout(ms: number | undefined, message?: M): void
   /** A ref that answers `replyTo` once; if I end or restart before, it is told `otherwise`. */
-  owe<R>(replyTo: Ref<R>, otherwise: R): Ref<R>
+  owe<R>(replyTo: Ref<R>, otherwise: NoInfer<R>): Ref<R>
 }
 
 /** A ref to an actor that its holder may also end, suspend and wait for. */

@@ -146,7 +146,7 @@ export class Actor extends Cell implements Handle<unknown> {
     extras.receiveTimeout = ms === undefined ? null : new ReceiveTimeout(this, ms, message)
   }
 
-  override owe<R>(replyTo: Ref<R>, otherwise: R): Ref<R> {
+  override owe<R>(replyTo: Ref<R>, otherwise: NoInfer<R>): Ref<R> {
     return owe(this, replyTo as Ref<never>, otherwise as never)
   }
 

@@ -27,8 +27,14 @@ export class Debt implements Ref<unknown> {
     return undefined
   }
 
+  /** The creditor may be anybody's: one that throws ends nothing but its own debt. */
   settle(): void {
-    this.#creditor.tell(this.#otherwise)
+    const { core, path } = this.#debtor
+    try {
+      this.#creditor.tell(this.#otherwise)
+    } catch (error) {
+      core.log.error('an answer owed could not be told', { actor: path, to: this.path, error })
+    }
   }
 }
 

@@ -56,7 +56,14 @@ export function unwatch(watcher: Cell, target: Ref<never>): void {
 export function unwatchAll(watcher: Cell): void {
   const watching = watcher.extras?.watching
   if (watching === undefined || watching === null) return
-  for (const forget of watching.values()) forget()
+  for (const forget of watching.values()) {
+    try {
+      forget()
+    } catch (error) {
+      const { core, path } = watcher
+      core.log.error('a watch could not be ended', { actor: path, error })
+    }
+  }
   watching.clear()
 }
 
