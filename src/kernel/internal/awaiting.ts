@@ -56,7 +56,9 @@ export class Waiting {
     const limit = cell.options.handlerMs
     if (limit !== undefined) this.#limit = cell.core.timers.after(limit, () => this.#overdue(limit))
     cell.core.slowTurns.watch(this)
-    promise.then(this.settled, this.failed)
+    // Anybody's thenable may throw or call back twice; a promise does neither.
+    const settling = promise instanceof Promise ? promise : Promise.resolve(promise)
+    settling.then(this.settled, this.failed)
   }
 
   /** Whatever it comes to, nobody waits for it any more. */

@@ -8,6 +8,7 @@ import { Asks } from './asks.ts'
 import type { Cell } from './cell.ts'
 import { DeadLetterOffice } from './dead-letters.ts'
 import { DEFAULTS, readOptions, STEPPED_DEFAULTS, type Options } from './options.ts'
+import { guardedLog } from './guarded-log.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { ReadyQueue } from './ready-queue.ts'
 import { Registry } from './registry.ts'
@@ -53,7 +54,7 @@ export class Core {
     this.name = parts.name
     this.clock = parts.clock
     this.random = parts.random
-    this.log = parts.log
+    this.log = guardedLog(parts.log)
     this.ready = parts.ready
     this.express = parts.express
     this.defaults = readOptions(
@@ -61,7 +62,7 @@ export class Core {
       parts.express ? DEFAULTS : STEPPED_DEFAULTS,
     )
     this.timers = new TimerQueue(parts.clock)
-    this.tracer = new Tracer(parts.clock, parts.log, parts.express)
+    this.tracer = new Tracer(parts.clock, this.log, parts.express)
     this.registry = new Registry()
     this.deadLetters = new DeadLetterOffice(this)
     this.asks = new Asks(this)

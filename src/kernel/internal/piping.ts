@@ -34,7 +34,7 @@ export function pipe<T>(
       cell.core.deadLetters.add(cell.path, result, 'stale-incarnation')
     }
   }
-  promise.then(
+  Promise.resolve(promise).then(
     (value) => arrive(() => onValue(value), value),
     (error: unknown) => arrive(() => onError(error), error),
   )

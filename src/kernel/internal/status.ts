@@ -23,8 +23,9 @@ export const AWAIT = 64
 export const RESTARTING = 128
 export const STOPPING = 256
 export const STOPPED = 512
-/** One unit of the suspend counter. */
-export const SUSPEND = 1_024
+/** Where the suspend counter begins, and one unit of it. */
+export const SUSPEND_SHIFT = 10
+export const SUSPEND: number = 1 << SUSPEND_SHIFT
 
 export const SUSPENDED: number = ~(SUSPEND - 1)
 /** User messages stay where they are. */

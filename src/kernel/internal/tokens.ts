@@ -5,6 +5,7 @@
  * resumed, by its condition or by hand. When the last unit is given back the
  * cell tells the registry, which is all the ready queue ever hears of it.
  */
+import { Accident, fault } from '../../std/index.ts'
 import type { ResumeCondition, SuspendReason, SuspendToken } from '../suspension.ts'
 import {
   addUnit,
@@ -17,7 +18,10 @@ import {
   type Cell,
 } from './cell.ts'
 import { arm } from './conditions.ts'
-import { BOXED, ENDING } from './status.ts'
+import { BOXED, ENDING, SUSPEND_SHIFT } from './status.ts'
+
+/** Suspend tokens one actor may have active at once. */
+export const TOKENS_MAX = 100_000
 
 export class Token implements SuspendToken {
   readonly cell: Cell
@@ -74,6 +78,7 @@ export function hold(cell: Cell, reason: SuspendReason, condition: ResumeConditi
     token.active = false
     return token
   }
+  if (cell.status >>> SUSPEND_SHIFT >= TOKENS_MAX) throw tooManyTokens(cell)
   const { core } = cell
   const extras = extrasOf(cell)
   if (!isSuspended(cell)) {
@@ -123,4 +128,14 @@ function endSuspension(cell: Cell, goesOn: boolean): void {
   extras.resumedAt = now
   mailboxOf(cell)
   raise(cell, BOXED)
+}
+
+function tooManyTokens(cell: Cell): Accident {
+  return new Accident(
+    fault('too-many-tokens', `${cell.path} is suspended ${TOKENS_MAX} times over`, {
+      actor: cell.path,
+      limit: TOKENS_MAX,
+      remedy: 'resume the tokens that are held before asking for more',
+    }),
+  )
 }
