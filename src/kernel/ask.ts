@@ -5,7 +5,7 @@
  * says why (`deadline-passed`, `actor-stopped`, `mailbox-full`, …), or with the
  * reason of the signal that aborted it.
  */
-import { Accident } from '../std/index.ts'
+import { Accident, fault } from '../std/index.ts'
 import { ASK_DEADLINE_MS_DEFAULT } from './internal/asks.ts'
 import { Cell } from './internal/cell.ts'
 import { Reply } from './internal/reply.ts'
@@ -22,7 +22,10 @@ export function ask<M, R>(
 ): Promise<R> {
   const cell: unknown = target
   if (!(cell instanceof Cell)) throw notAnActor(target.path)
-  const reply = new Reply(cell, options?.deadlineMs ?? ASK_DEADLINE_MS_DEFAULT)
+  const deadlineMs = options?.deadlineMs ?? ASK_DEADLINE_MS_DEFAULT
+  if (!Number.isFinite(deadlineMs)) throw badDeadline(cell, deadlineMs)
+  if (options?.signal?.aborted === true) return refused(options.signal)
+  const reply = new Reply(cell, deadlineMs)
   const promise = new Promise<unknown>((resolve, reject) => {
     reply.resolve = resolve
     reply.reject = reject
@@ -36,12 +39,27 @@ export function ask<M, R>(
   return promise as Promise<R>
 }
 
+async function refused(signal: AbortSignal): Promise<never> {
+  throw signal.reason
+}
+
 function heed(reply: Reply, signal: AbortSignal): void {
   if (signal.aborted) {
-    reply.fail(signal.reason)
+    reply.fail(signal.reason) // by the message itself, or by telling it
     return
   }
   const onAbort = (): void => reply.fail(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   reply.onSettled = () => signal.removeEventListener('abort', onAbort)
+}
+
+function badDeadline(target: Cell, deadlineMs: number): Accident {
+  return new Accident(
+    fault('bad-option', `an ask of ${target.path} cannot wait for ${deadlineMs} ms`, {
+      actor: target.path,
+      option: 'deadlineMs',
+      given: deadlineMs,
+      remedy: 'give a finite number of milliseconds: an ask always ends',
+    }),
+  )
 }

@@ -28,6 +28,8 @@ export class Asks {
   #rings: Reply[] = []
   #ring: Reply | null = null
   #inRing = 0
+  /** The tick waits for a deadline: too long for an ask that is young by then. */
+  #isFar = false
   readonly #grown = new Heap<Reply>((a, b) => a.due < b.due)
 
   constructor(core: Core) {
@@ -70,7 +72,10 @@ export class Asks {
   }
 
   #startRing(target: Cell): Reply {
-    if (this.#tick.heapIndex < 0) this.#core.timers.set(this.#tick, ASK_TICK_MS)
+    if (this.#tick.heapIndex < 0 || this.#isFar) {
+      this.#core.timers.set(this.#tick, ASK_TICK_MS)
+      this.#isFar = false
+    }
     const ring = new Reply(target.core.root ?? target, 0)
     ring.previous = ring
     ring.next = ring
@@ -104,6 +109,7 @@ export class Asks {
       reply.fail(overdue(reply.target))
     }
     const first = this.#grown.peek()
+    this.#isFar = first !== undefined
     if (first !== undefined) {
       this.#core.timers.set(this.#tick, Math.max(ASK_TICK_MS, first.due - now))
     }
