@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { ask, receive, setup, type Behavior, type Ref } from '../kernel/index.ts'
+import { ask, receive, retry, setup, type Behavior, type Ref } from '../kernel/index.ts'
 import { hop } from './settling.ts'
 import { world, type World, type WorldOptions } from './world.ts'
 
@@ -88,6 +88,21 @@ describe('the seed of a world', () => {
       firsts.add(await finish.take())
     }
     assert.deepEqual([...firsts].toSorted(), ['hare', 'tortoise'])
+  })
+
+  test('decides the draws of the kernel too, such as the jitter of a back-off', async () => {
+    const pauses = new Set<number>()
+    for (let seed = 0; seed < 20; seed++) {
+      await using w = world({ seed })
+      const failing = receive<string>(() => {
+        throw new Error('no')
+      })
+      const supervision = retry({ max: 1, backoff: { minMs: 1_000, jitter: 0.5 } })
+      w.system.spawn('failing', failing, { supervision }).tell('go')
+      await w.run()
+      pauses.add(w.clock.monotonic())
+    }
+    assert.ok(pauses.size > 10)
   })
 
   test('gives the scenario draws of its own, which change nothing else', async () => {
