@@ -140,6 +140,7 @@ export class Actor extends Cell implements Handle<unknown> {
   }
 
   override receiveTimeout(ms: number | undefined, message?: never): void {
+    if (ms !== undefined && !(ms > 0 && ms < Infinity)) throw badTimeout(this, ms)
     const extras = extrasOf(this)
     extras.receiveTimeout?.end()
     raise(this, BOX_ONLY) // every message is to be noticed
@@ -174,6 +175,17 @@ function badName(parent: Cell, name: string): Accident {
       actor: parent.path,
       name,
       remedy: `use 1 to ${NAME_CHARS_MAX} characters, without a slash, a dollar sign or white space`,
+    }),
+  )
+}
+
+function badTimeout(cell: Cell, ms: number): Accident {
+  return new Accident(
+    fault('bad-option', `the receive timeout of ${cell.path} cannot be ${ms} ms`, {
+      actor: cell.path,
+      option: 'ms',
+      given: ms,
+      remedy: 'give a finite number of milliseconds above 0, or undefined to end it',
     }),
   )
 }

@@ -15,6 +15,7 @@ import { extrasOf, lower, raise, rest, wake, withdrawUrgent, type Cell } from '.
 import { dropOutbox } from './delivery.ts'
 import { NONE } from './mailbox.ts'
 import { settleDebts } from './owing.ts'
+import { Piped } from './piping.ts'
 import { unstash } from './stash.ts'
 import { startSoon } from './starting.ts'
 import { Envelope, Special } from './special.ts'
@@ -165,8 +166,10 @@ function buryMail(cell: Cell): void {
   const { path, core } = cell
   mail.urgent = NONE
   for (let next = mail.take(); next !== NONE; next = mail.take()) {
-    if (next instanceof Special && !(next instanceof Envelope)) continue
-    core.deadLetters.add(path, next, 'stopped')
+    if (next instanceof Piped) next.bury(cell)
+    else if (!(next instanceof Special) || next instanceof Envelope) {
+      core.deadLetters.add(path, next, 'stopped')
+    }
   }
 }
 

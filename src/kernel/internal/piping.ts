@@ -4,20 +4,39 @@ import { deliver, extrasOf, type Cell } from './cell.ts'
 import { Special } from './special.ts'
 
 /** Its message is made in the actor's turn, so that a maker that throws is supervised there. */
-class Piped extends Special {
+export class Piped extends Special {
+  readonly #result: unknown
   readonly #make: () => unknown
+  readonly #incarnation: number
 
-  constructor(make: () => unknown) {
+  constructor(result: unknown, make: () => unknown, incarnation: number) {
     super()
+    this.#result = result
     this.#make = make
+    this.#incarnation = incarnation
   }
 
   override get about(): unknown {
     return 'piped'
   }
 
+  /** Into the mailbox, unless the life it was piped in has ended. */
+  arrive(cell: Cell): void {
+    if (this.#isStale(cell) || !deliver(cell, this)) this.bury(cell)
+  }
+
   override run(cell: Cell): Next<never> {
-    return cell.receive(cell, this.#make() as never)
+    if (!this.#isStale(cell)) return cell.receive(cell, this.#make() as never)
+    this.bury(cell)
+    return undefined
+  }
+
+  bury({ core, path }: Cell): void {
+    core.deadLetters.add(path, this.#result, 'stale-incarnation')
+  }
+
+  #isStale(cell: Cell): boolean {
+    return extrasOf(cell).incarnation !== this.#incarnation
   }
 }
 
@@ -28,14 +47,8 @@ export function pipe<T>(
   onError: (error: unknown) => unknown,
 ): void {
   const { incarnation } = extrasOf(cell)
-  const arrive = (make: () => unknown, result: unknown): void => {
-    const stale = extrasOf(cell).incarnation !== incarnation
-    if (stale || !deliver(cell, new Piped(make))) {
-      cell.core.deadLetters.add(cell.path, result, 'stale-incarnation')
-    }
-  }
   Promise.resolve(promise).then(
-    (value) => arrive(() => onValue(value), value),
-    (error: unknown) => arrive(() => onError(error), error),
+    (value) => new Piped(value, () => onValue(value), incarnation).arrive(cell),
+    (error: unknown) => new Piped(error, () => onError(error), incarnation).arrive(cell),
   )
 }
