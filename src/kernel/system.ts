@@ -255,9 +255,10 @@ class ActorSystem implements SteppedSystem {
     const { ready: queue } = this.#core
     const mail = choose === undefined ? queue.take() : queue.takeAt(choose(queue.depth))
     if (mail === undefined) return false
-    const result = invoke(mail.cell, 1)
-    queue.settle(mail, result)
-    if (result.type === 'failed') wake(mail.cell)
+    const { cell } = mail
+    const result = invoke(cell, 1)
+    if (cell.mail === mail) queue.settle(mail, result) // else it is somebody else's by now
+    if (result.type === 'failed') wake(cell)
     return true
   }
 

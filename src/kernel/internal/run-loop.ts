@@ -119,6 +119,6 @@ function runNext(): boolean {
 function runMailbox(mail: Mailbox): void {
   const { cell } = mail
   const result = invoke(cell, BATCH_MAX)
-  ready.settle(mail, result)
+  if (cell.mail === mail) ready.settle(mail, result) // else it is somebody else's by now
   if (result.type === 'failed') wake(cell)
 }
