@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { createSystem, receive } from '../../src/kernel/index.ts'
+import { capacity, createSystem, manual, receive } from '../../src/kernel/index.ts'
 import { afterIo } from '../../src/std/index.ts'
 
 /** Everything that can happen by itself has happened. */
@@ -31,4 +31,31 @@ test('a watcher is run though it was given the mailbox of the actor whose end it
   await quiet()
 
   assert.deepEqual(seen, ['watch', 'ended'])
+})
+
+test('a turn keeps its mailbox though the last who waited for room in it gives up', async () => {
+  await using system = createSystem()
+  const strange: string[] = []
+  // Again and again: whether the turn goes on after its last message depends on the fuel that is left.
+  for (let round = 0; round < 100; round++) {
+    const other = system.spawnAnonymous(receive<string>(() => undefined))
+    const waiter = system.spawnAnonymous(receive<string>(() => undefined))
+    const target = system.spawnAnonymous(
+      receive<string>((_, message) => {
+        if (message === 'for other') strange.push(message)
+        if (message !== 'last') return
+        wait.resume() // nobody waits any more, and nothing is left: the mailbox could go
+        other.suspend('user', manual())
+        other.tell('for other')
+      }),
+      { bound: 64 },
+    )
+    const rest = target.suspend('user', manual())
+    for (const message of ['first', 'last']) target.tell(message)
+    const wait = waiter.suspend('user', capacity(target, 64))
+    rest.resume()
+    await quiet()
+  }
+
+  assert.deepEqual(strange, [])
 })

@@ -188,10 +188,10 @@ export function surface(cell: Cell, message: unknown): void {
   wake(cell)
 }
 
-/** Called when everything in the mailbox has been taken. */
+/** Called when everything in the mailbox has been taken. A turn keeps its mailbox to its end. */
 export function settleEmpty(cell: Cell): void {
   const mail = cell.mail
-  if (mail === null || !mail.isEmpty) return
+  if (mail === null || !mail.isEmpty || dispatch.running === cell) return
   mail.trim()
   if (mail.waiters === null) lower(cell, BOXED)
 }
