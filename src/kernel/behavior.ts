@@ -101,6 +101,7 @@ export interface Context<M> {
   stop(child: Ref<never>): void
   /** Tells me `message` when `target` ends: once, after everything it had told me. */
   watch(target: Ref<never>, message: M | ((ended: Ended) => M)): void
+  /** After this, no end of `target` is told, even if it waits in the mailbox. */
   unwatch(target: Ref<never>): void
   /** Takes effect after this message; mail keeps arriving up to the bound. */
   suspend(reason: SuspendReason, condition: ResumeCondition): SuspendToken

@@ -16,18 +16,30 @@ export type Watch = (ended: Ended) => void
 class HasEnded extends Special {
   readonly #message: unknown
   readonly #ended: Ended
+  readonly #handled: () => void
+  #withdrawn = false
 
-  constructor(message: unknown, ended: Ended) {
+  constructor(message: unknown, ended: Ended, handled: () => void) {
     super()
     this.#message = message
     this.#ended = ended
+    this.#handled = handled
   }
 
   override get about(): unknown {
     return this.#ended
   }
 
+  override get due(): boolean {
+    return !this.#withdrawn
+  }
+
+  withdraw(): void {
+    this.#withdrawn = true
+  }
+
   override run(cell: Cell): Next<never> {
+    this.#handled()
     const message: unknown =
       typeof this.#message === 'function' ? this.#message(this.#ended) : this.#message
     return cell.receive(cell, message as never)
@@ -35,18 +47,25 @@ class HasEnded extends Special {
 }
 
 export function watch(watcher: Cell, target: Ref<never>, message: unknown): void {
+  unwatch(watcher, target)
   const watching = (extrasOf(watcher).watching ??= new Map())
-  watching.get(target)?.()
   if (watching.size >= WATCHES_MAX) throw tooManyWatches(watcher)
   let over = false
   const forget = onEnd(target, (ended) => {
+    if (over) return // nobody ends twice, whatever somebody's own ref may say
     over = true
-    watching.delete(target)
-    deliver(watcher, new HasEnded(message, ended))
+    // Until the message is handled, it can be taken back.
+    const withdraw = (): void => end.withdraw()
+    const end = new HasEnded(message, ended, () => {
+      if (watching.get(target) === withdraw) watching.delete(target)
+    })
+    if (deliver(watcher, end)) watching.set(target, withdraw)
+    else watching.delete(target)
   })
   if (!over) watching.set(target, forget)
 }
 
+/** After this, no end of `target` is told, even if it waits in the mailbox. */
 export function unwatch(watcher: Cell, target: Ref<never>): void {
   const watching = watcher.extras?.watching
   watching?.get(target)?.()
