@@ -2,12 +2,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { capacity, createSystem, manual, receive } from '../../src/kernel/index.ts'
+import {
+  capacity,
+  createSteppedSystem,
+  createSystem,
+  manual,
+  receive,
+  restart,
+  retry,
+} from '../../src/kernel/index.ts'
 import { afterIo } from '../../src/std/index.ts'
+import { HandClock } from './hand-clock.ts'
 
 /** Everything that can happen by itself has happened. */
 function quiet(): Promise<void> {
   return new Promise<void>(afterIo)
+}
+
+function throwing(): void {
+  throw new Error('as planned')
 }
 
 test('a watcher is run though it was given the mailbox of the actor whose end it learns of', async () => {
@@ -58,4 +71,74 @@ test('a turn keeps its mailbox though the last who waited for room in it gives u
   }
 
   assert.deepEqual(strange, [])
+})
+
+test('a message that waits for its retry when its actor stops is a dead letter', () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const actor = system.spawn('actor', receive<string>(throwing), {
+    supervision: retry({ backoff: { minMs: 10 } }),
+  })
+  actor.tell('again')
+  while (system.step());
+
+  actor.stop()
+  while (system.step());
+
+  assert.deepEqual(
+    system.deadLetters.map(({ message, reason }) => [message, reason]),
+    [['again', 'stopped']],
+  )
+})
+
+test('a stop that comes while the onStop of a restart is on its way drops the tokens too', async () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const actor = system.spawn('actor', receive<string>(throwing, { onStop: () => promise }), {
+    supervision: restart(),
+  })
+  actor.tell('fail')
+  while (system.step());
+  const token = actor.suspend('user', manual())
+
+  actor.stop()
+  resolve()
+  await quiet()
+  while (system.step());
+
+  assert.equal(token.active, false)
+  assert.equal(system.metrics().suspended_now, 0)
+})
+
+test('an actor that ends is refused by a full mailbox, since it can no longer be held up', () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const answers: unknown[] = []
+  const target = system.spawn(
+    'target',
+    receive<string>(() => undefined),
+    {
+      bound: 1,
+      overflow: 'suspend-sender',
+    },
+  )
+  const sender = system.spawn(
+    'sender',
+    receive<string>((_, message) => void target.tell(message), {
+      onStop: () => void answers.push(target.tell('farewell')?.code),
+    }),
+  )
+  const rest = target.suspend('user', manual())
+  target.tell('first')
+  sender.tell('held back')
+  while (system.step());
+
+  sender.stop()
+  while (system.step());
+  rest.resume()
+  while (system.step());
+
+  assert.deepEqual(answers, ['mailbox-full'])
+  assert.deepEqual(
+    system.deadLetters.map(({ message }) => message),
+    ['held back', 'farewell'],
+  )
 })

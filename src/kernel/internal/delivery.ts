@@ -112,7 +112,7 @@ function takeOldest(mail: Mailbox): unknown {
 
 function suspendSender(target: Cell, message: unknown): Refusal | undefined {
   const sender = dispatch.current()
-  if (sender === null) return refuseFull(target, message)
+  if (sender === null || (sender.status & ENDING) !== 0) return refuseFull(target, message)
   const held = sender.extras?.outbox?.held
   if (held === undefined || held.length === 0) {
     const cycle = cycleThrough(sender, target)

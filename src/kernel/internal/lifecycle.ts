@@ -98,8 +98,13 @@ export function proceed(cell: Cell): void {
   callOnStop(cell, () => {
     if (!extras.closing || (cell.status & STOPPED) !== 0) return
     extras.closing = false
-    if ((cell.status & STOPPING) !== 0) finish(cell)
-    else revive(cell)
+    if ((cell.status & STOPPING) === 0) {
+      revive(cell)
+      return
+    }
+    dropTokens(cell) // the stop may have come while onStop was on its way
+    dropOutbox(cell)
+    finish(cell)
   })
 }
 
@@ -164,7 +169,6 @@ function buryMail(cell: Cell): void {
   const mail = cell.mail
   if (mail === null) return
   const { path, core } = cell
-  mail.urgent = NONE
   for (let next = mail.take(); next !== NONE; next = mail.take()) {
     if (next instanceof Piped) next.bury(cell)
     else if (!(next instanceof Special) || next instanceof Envelope) {
