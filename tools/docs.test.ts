@@ -7,16 +7,22 @@ import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { describe, test } from 'node:test'
 
+import { createSystem } from '../src/kernel/index.ts'
 import { PRODUCT } from '../src/std/index.ts'
 import {
   brokenLinks,
   codeBlocks,
   configKeys,
   documents,
+  exportedNames,
   faultCodes,
+  leavesOf,
   limitNames,
   numbersIn,
+  section,
   tableRows,
+  testClaims,
+  wordsOf,
 } from './docs.ts'
 import { sourceTree } from './source.ts'
 
@@ -87,6 +93,104 @@ describe('limits', () => {
       ([name, [value = '']]) => [name, numbersIn(value)] as const,
     )
     assert.deepEqual(Object.fromEntries(inDocs), inCode)
+  })
+})
+
+describe('exports', () => {
+  test('are the names of a door, types as well', () => {
+    const text = `
+      export { one, type Two } from './a.ts'
+      export type { Three, Four as Five } from './b.ts'
+      // export { six } from './c.ts'
+      const seven = 7
+    `
+    assert.deepEqual(exportedNames(text), ['one', 'Two', 'Three', 'Five'])
+  })
+
+  test('are listed under the heading of their door', () => {
+    const text = '# API\n## a\n| `x` | 1 |\n### more\n| `y` | 2 |\n## b\n| `z` | 3 |\n'
+    assert.deepEqual([...tableRows(section(text, '## a')).keys()], ['x', 'y'])
+    assert.deepEqual([...tableRows(section(text, '## b')).keys()], ['z'])
+    assert.equal(section(text, '## c'), '')
+  })
+
+  const { exports }: { exports: Record<string, unknown> } = JSON.parse(
+    readFileSync('package.json', 'utf8'),
+  )
+  for (const folder of Object.keys(exports).filter((path) => !path.endsWith('.json'))) {
+    test(`of ${PRODUCT}${folder.slice(1)} and its part of docs/reference/api.md are the same`, () => {
+      const page = readFileSync('docs/reference/api.md', 'utf8')
+      const inDocs = tableRows(section(page, `## ${PRODUCT}${folder.slice(1)}`))
+      const door = readFileSync(`src${folder.slice(1)}/index.ts`, 'utf8')
+      assert.deepEqual([...inDocs.keys()].toSorted(), exportedNames(door).toSorted())
+    })
+  }
+})
+
+describe('metrics', () => {
+  test('are the paths to all figures', () => {
+    assert.deepEqual(leavesOf({ a: 1, b: { c: 0, d: { e: 1 } }, f: {} }), [
+      'a',
+      'b.c',
+      'b.d.e',
+      'f',
+    ])
+  })
+
+  test('of a system and docs/reference/metrics.md are the same', async () => {
+    await using system = createSystem()
+    const inDocs = [...rowsOf('docs/reference/metrics.md').keys()]
+    assert.deepEqual(inDocs.toSorted(), leavesOf(system.metrics()).toSorted())
+  })
+})
+
+describe('trace', () => {
+  test('types are the words of a union', () => {
+    const text = `export type T =\n  | 'a'\n  | 'b-c'\n\nexport type U = 'd' | 'e'`
+    assert.deepEqual(wordsOf(text, 'T'), ['a', 'b-c'])
+    assert.deepEqual(wordsOf(text, 'U'), ['d', 'e'])
+    assert.deepEqual(wordsOf(text, 'V'), [])
+  })
+
+  test('types in code and in docs/reference/trace.md are the same', () => {
+    const inCode = wordsOf(readFileSync('src/kernel/trace.ts', 'utf8'), 'TraceType')
+    const inDocs = [...rowsOf('docs/reference/trace.md').keys()]
+    assert.ok(inCode.length > 0)
+    assert.deepEqual(inDocs.toSorted(), inCode.toSorted())
+  })
+})
+
+describe('seeds', () => {
+  test('name files, and tests behind them', () => {
+    const text = [
+      'not a `src/row.ts` "at all"',
+      '| `Word` | `src/a.ts` | `src/a.test.ts` "one", "two" |',
+      '| none | planned: src/b | `PAGE.md`, `src/c/` |',
+    ].join('\n')
+    assert.deepEqual(testClaims(text), [
+      { line: 2, file: 'src/a.ts', tests: [] },
+      { line: 2, file: 'src/a.test.ts', tests: ['one', 'two'] },
+      { line: 3, file: 'PAGE.md', tests: [] },
+      { line: 3, file: 'src/c/', tests: [] },
+    ])
+  })
+
+  const claims = testClaims(readFileSync('docs/seeds.md', 'utf8'))
+
+  test('name only files that are there', () => {
+    const missing = claims.filter(({ file }) => !existsSync(file))
+    assert.deepEqual(missing, [])
+    assert.ok(claims.length > 100)
+  })
+
+  test('quote only tests that are in the file they name', () => {
+    const missing = claims.flatMap(({ line, file, tests }) => {
+      const text = tests.length > 0 && existsSync(file) ? readFileSync(file, 'utf8') : ''
+      return tests
+        .filter((name) => !["'", '"', '`'].some((q) => text.includes(`test(${q}${name}${q}`)))
+        .map((name) => `docs/seeds.md:${line}: ${file} has no test "${name}"`)
+    })
+    assert.deepEqual(missing, [])
   })
 })
 

@@ -78,6 +78,57 @@ export function numbersIn(cell: string): number[] {
   )
 }
 
+/** What a page says under a heading, up to the next heading of the same rank. */
+export function section(text: string, heading: string): string {
+  const rank = /^#+ /.exec(heading)?.[0] ?? ''
+  const from = `\n${text}`.indexOf(`\n${heading}\n`)
+  if (from < 0) return ''
+  const body = text.slice(from + heading.length)
+  const to = body.indexOf(`\n${rank}`)
+  return to < 0 ? body : body.slice(0, to)
+}
+
+/** The names, of values and of types, that a door exports. */
+export function exportedNames(text: string): string[] {
+  return [...codeOf(text).matchAll(/\bexport\s+(?:type\s+)?\{([^}]*)\}/g)].flatMap(
+    ([, list = '']) =>
+      list
+        .split(',')
+        .map((each) => each.trim().replace(/^type\s+|^.*\sas\s+/g, ''))
+        .filter((name) => name !== ''),
+  )
+}
+
+/** The words of a type that is a union of words. */
+export function wordsOf(text: string, type: string): string[] {
+  const union = new RegExp(`\\btype ${type} =((?:\\s*\\|?\\s*'[^'\\n]*')+)`).exec(text)?.[1] ?? ''
+  return [...union.matchAll(/'([^']*)'/g)].map((match) => match[1]!)
+}
+
+/** The paths to all figures in nested data: `a`, `b.c`. */
+export function leavesOf(value: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (typeof inner !== 'object' || inner === null) return [key]
+    const below = leavesOf({ ...inner })
+    return below.length === 0 ? [key] : below.map((path) => `${key}.${path}`)
+  })
+}
+
+const OUR_FILE = /^(?:(?:src|tools|test|examples|bench|docs)\/[\w./-]*|[\w-]+\.md)$/
+
+/** Files that the tables of a page name, each with the tests that are quoted behind it in its row. */
+export function testClaims(text: string): { line: number; file: string; tests: string[] }[] {
+  return text.split('\n').flatMap((row, n) => {
+    if (!row.startsWith('|')) return []
+    const claims: { line: number; file: string; tests: string[] }[] = []
+    for (const [, code = '', quoted = ''] of row.matchAll(/`([^`]+)`|"([^"]+)"/g)) {
+      if (OUR_FILE.test(code)) claims.push({ line: n + 1, file: code, tests: [] })
+      if (quoted !== '') claims.at(-1)?.tests.push(quoted)
+    }
+    return claims
+  })
+}
+
 /** Relative links that lead nowhere: no such file, or no such heading in it. */
 export function brokenLinks(
   pages: readonly Source[],
