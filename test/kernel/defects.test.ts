@@ -1,6 +1,6 @@
 /** Defects that the model found, each as the smallest program that showed it. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
 import {
   capacity,
@@ -10,13 +10,17 @@ import {
   receive,
   restart,
   retry,
+  setup,
+  type Handle,
+  type System,
 } from '../../src/kernel/index.ts'
 import { afterIo } from '../../src/std/index.ts'
 import { HandClock } from './hand-clock.ts'
 
 /** Everything that can happen by itself has happened. */
-function quiet(): Promise<void> {
-  return new Promise<void>(afterIo)
+async function quiet(system: System): Promise<void> {
+  do await new Promise<void>(afterIo)
+  while (system.metrics().ready_depth > 0)
 }
 
 function throwing(): void {
@@ -38,10 +42,10 @@ test('a watcher is run though it was given the mailbox of the actor whose end it
     }),
   )
   watcher.tell('watch')
-  await quiet()
+  await quiet(system)
 
   target.stop()
-  await quiet()
+  await quiet(system)
 
   assert.deepEqual(seen, ['watch', 'ended'])
 })
@@ -67,7 +71,7 @@ test('a turn keeps its mailbox though the last who waited for room in it gives u
     for (const message of ['first', 'last']) target.tell(message)
     const wait = waiter.suspend('user', capacity(target, 64))
     rest.resume()
-    await quiet()
+    await quiet(system)
   }
 
   assert.deepEqual(strange, [])
@@ -102,28 +106,22 @@ test('a stop that comes while the onStop of a restart is on its way drops the to
 
   actor.stop()
   resolve()
-  await quiet()
+  await quiet(system)
   while (system.step());
 
   assert.equal(token.active, false)
   assert.equal(system.metrics().suspended_now, 0)
 })
 
-test('an actor that ends is refused by a full mailbox, since it can no longer be held up', () => {
+test('the last words of an actor that was held up before arrive when there is room', () => {
   const system = createSteppedSystem({ clock: new HandClock() })
-  const answers: unknown[] = []
-  const target = system.spawn(
-    'target',
-    receive<string>(() => undefined),
-    {
-      bound: 1,
-      overflow: 'suspend-sender',
-    },
-  )
+  const seen: string[] = []
+  const note = receive<string>((_, message) => void seen.push(message))
+  const target = system.spawn('target', note, { bound: 1, overflow: 'suspend-sender' })
   const sender = system.spawn(
     'sender',
     receive<string>((_, message) => void target.tell(message), {
-      onStop: () => void answers.push(target.tell('farewell')?.code),
+      onStop: () => void target.tell('farewell'),
     }),
   )
   const rest = target.suspend('user', manual())
@@ -136,9 +134,88 @@ test('an actor that ends is refused by a full mailbox, since it can no longer be
   rest.resume()
   while (system.step());
 
-  assert.deepEqual(answers, ['mailbox-full'])
+  assert.deepEqual(seen, ['first', 'farewell'])
   assert.deepEqual(
     system.deadLetters.map(({ message }) => message),
-    ['held back', 'farewell'],
+    ['held back'],
   )
+})
+
+describe('what the code of an actor tells outside its handlers is told by that actor', () => {
+  function fullTarget(system: System): Handle<string> {
+    const options = { bound: 1, overflow: 'suspend-sender' } as const
+    const target = system.spawn(
+      'target',
+      receive<string>(() => undefined),
+      options,
+    )
+    target.suspend('user', manual())
+    target.tell('first')
+    return target
+  }
+
+  test('by the onStop of a restart, with somebody else next on the express lane', async () => {
+    await using system = createSystem()
+    const target = fullTarget(system)
+    const seen: string[] = []
+    const onStop = (): void => void target.tell('farewell')
+    const failing = system.spawn('failing', receive<string>(throwing, { onStop }), {
+      supervision: restart({ backoff: { minMs: 0 } }),
+    })
+    const innocent = system.spawn(
+      'innocent',
+      receive<string>((_, message) => void seen.push(message)),
+    )
+
+    failing.tell('fail')
+    for (const message of ['a', 'b']) innocent.tell(message)
+    await quiet(system)
+
+    assert.deepEqual(seen, ['a', 'b'])
+    assert.equal(system.metrics().blocked_senders, 1)
+  })
+
+  test('by the start of the behavior a handler has answered with', async () => {
+    await using system = createSystem()
+    const target = fullTarget(system)
+    const seen: string[] = []
+    const next = setup<string>(() => {
+      target.tell('hello')
+      return receive<string>(() => undefined)
+    })
+    const becoming = system.spawn(
+      'becoming',
+      receive<string>(() => next),
+    )
+    const innocent = system.spawn(
+      'innocent',
+      receive<string>((_, message) => void seen.push(message)),
+    )
+
+    becoming.tell('become')
+    for (const message of ['a', 'b']) innocent.tell(message)
+    await quiet(system)
+
+    assert.deepEqual(seen, ['a', 'b'])
+    assert.equal(system.metrics().blocked_senders, 1)
+  })
+
+  test('by the onStop of a restart after a promise was rejected', async () => {
+    await using system = createSystem()
+    const target = fullTarget(system)
+    const answers: unknown[] = []
+    const failing = system.spawn(
+      'failing',
+      receive<string>(() => Promise.reject(new Error('as planned')), {
+        onStop: () => void answers.push(target.tell('farewell')?.code),
+      }),
+      { supervision: restart({ backoff: { minMs: 0 } }) },
+    )
+
+    failing.tell('fail')
+    await quiet(system)
+
+    assert.deepEqual(answers, [undefined])
+    assert.equal(system.metrics().blocked_senders, 1)
+  })
 })

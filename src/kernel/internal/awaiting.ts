@@ -9,7 +9,7 @@
 import { Accident, fault } from '../../std/index.ts'
 import type { Step } from '../behavior.ts'
 import { extrasOf, lower, raise, rest, wake, type Cell } from './cell.ts'
-import { claim, drainClaimed } from './dispatch.ts'
+import { claim, drainClaimed, running, setRunning } from './dispatch.ts'
 import { fail, recovered } from './failing.ts'
 import { AWAIT } from './status.ts'
 import type { TimerEntry } from './timer-queue.ts'
@@ -34,14 +34,14 @@ export class Waiting {
     this.settled = (step) => {
       if (!this.#close()) return
       const claimed = claim()
-      if (step !== undefined) apply(cell, this.mail, step)
+      if (step !== undefined) asRunning(cell, () => apply(cell, this.mail, step))
       recovered(cell, this.mail)
       goOn(cell, claimed)
     }
     this.failed = (error) => {
       if (!this.#close()) return
       const claimed = claim()
-      fail(cell, this.mail, error)
+      asRunning(cell, () => fail(cell, this.mail, error))
       goOn(cell, claimed)
     }
   }
@@ -87,19 +87,24 @@ export class Waiting {
     extras.abort?.abort()
     extras.abort = null
     lower(cell, AWAIT)
-    fail(
-      cell,
-      mail,
-      new Accident(
-        fault('handler-overdue', `a handler of ${cell.path} did not settle within ${limit} ms`, {
-          actor: cell.path,
-          handlerMs: limit,
-          remedy: 'heed ctx.signal, pipe the promise instead of awaiting it, or allow more time',
-        }),
-      ),
+    const error = new Accident(
+      fault('handler-overdue', `a handler of ${cell.path} did not settle within ${limit} ms`, {
+        actor: cell.path,
+        handlerMs: limit,
+        remedy: 'heed ctx.signal, pipe the promise instead of awaiting it, or allow more time',
+      }),
     )
+    asRunning(cell, () => fail(cell, mail, error))
     wake(cell)
   }
+}
+
+/** What the actor's own code tells meanwhile, a hook or the start of a behavior, is told by it. */
+function asRunning(cell: Cell, work: () => void): void {
+  const before = running
+  setRunning(cell)
+  work()
+  setRunning(before)
 }
 
 /** A settled promise is a turn of its own: an idle loop runs in it, without another hop. */

@@ -29,7 +29,8 @@ import { Envelope, Special } from './special.ts'
 import { BOX_ONLY, BOXED, ENDING, NEWBORN, PARKED } from './status.ts'
 import { hold } from './tokens.ts'
 
-export function accept(cell: Cell, message: unknown): Refusal | undefined {
+/** `inTurn`: it has waited for its place, so whoever waits still does so behind it. */
+export function accept(cell: Cell, message: unknown, inTurn = false): Refusal | undefined {
   const { status, mail } = cell
   if (status === NEWBORN && dispatch.draining && dispatch.ambient === undefined) {
     parkWith(cell, message)
@@ -37,7 +38,7 @@ export function accept(cell: Cell, message: unknown): Refusal | undefined {
   }
   // Mail waits already, so the cell is registered, running or halted: nothing is to be woken.
   if ((status & ~BOX_ONLY) === BOXED && mail !== null && dispatch.ambient === undefined) {
-    if (mail.room > 0 && mail.room < mail.bound) {
+    if (mail.room > 0 && mail.room < mail.bound && mail.waiters === null) {
       mail.push(message)
       return undefined
     }
@@ -54,9 +55,14 @@ export function accept(cell: Cell, message: unknown): Refusal | undefined {
     lower(cell, NEWBORN)
     if (cell.credit > 0 && !(message instanceof Special)) return cell.tell(message)
   }
-  if (roomOf(cell) <= 0) return overflow(cell, message)
+  if (roomOf(cell) <= 0 || (!inTurn && mustQueue(cell))) return overflow(cell, message)
   put(cell, message)
   return undefined
+}
+
+/** Where senders wait, whoever comes later does so too: its own held messages may be among them. */
+function mustQueue({ mail, options }: Cell): boolean {
+  return mail !== null && mail.waiters !== null && options.overflow === 'suspend-sender'
 }
 
 function put(cell: Cell, message: unknown): void {
@@ -112,23 +118,30 @@ function takeOldest(mail: Mailbox): unknown {
 
 function suspendSender(target: Cell, message: unknown): Refusal | undefined {
   const sender = dispatch.current()
-  if (sender === null || (sender.status & ENDING) !== 0) return refuseFull(target, message)
-  const held = sender.extras?.outbox?.held
-  if (held === undefined || held.length === 0) {
-    const cycle = cycleThrough(sender, target)
-    if (cycle !== undefined) return refuseCycle(target, message, cycle)
-  } else if (held.length >= OUTBOX_MAX) {
-    target.core.deadLetters.add(target.path, message, 'outbox-full')
-    return fullFault(target, 'send less in one turn: the sender holds back as much as it may')
-  }
+  if (sender === null) return refuseFull(target, message)
   const outbox = (extrasOf(sender).outbox ??= new Outbox(sender, release))
-  outbox.held.pushBack({ target, message })
-  if (outbox.token === null) {
-    outbox.token = hold(sender, 'backpressure', roomIn(target))
-    sender.core.metrics.blockedSenders++
-    waitOn(outbox, target)
+  if (outbox.held.length > 0) return holdBack(outbox, target, message)
+  const cycle = cycleThrough(sender, target)
+  if (cycle !== undefined) {
+    if (roomOf(target) <= 0) return refuseCycle(target, message, cycle)
+    put(target, message) // better out of turn than not at all
+    return undefined
   }
+  if (!waitOn(outbox, target)) return refuseFull(target, message)
+  outbox.held.pushBack({ target, message })
+  outbox.token = hold(sender, 'backpressure', roomIn(target))
+  sender.core.metrics.blockedSenders++
   return undefined
+}
+
+/** Behind what the sender holds back already. */
+function holdBack(outbox: Outbox, target: Cell, message: unknown): Refusal | undefined {
+  if (outbox.held.length < OUTBOX_MAX) {
+    outbox.held.pushBack({ target, message })
+    return undefined
+  }
+  target.core.deadLetters.add(target.path, message, 'outbox-full')
+  return fullFault(target, 'send less in one turn: the sender holds back as much as it may')
 }
 
 /** Delivers what is held as far as there is room, then waits again or lets the sender go on. */
@@ -142,8 +155,9 @@ function release(outbox: Outbox): void {
       put(target, message)
     } else {
       const cycle = cycleThrough(sender, target)
-      if (cycle === undefined && waitOn(outbox, target)) return
-      refuseCycle(target, message, cycle ?? [])
+      if (cycle !== undefined) refuseCycle(target, message, cycle)
+      else if (waitOn(outbox, target)) return
+      else refuseFull(target, message)
     }
     held.popFront()
   }
@@ -160,7 +174,7 @@ function waitOn(outbox: Outbox, target: Cell): boolean {
   return false
 }
 
-/** A sender that ends takes nothing along: what it held back is a dead letter. */
+/** A sender that ends takes nothing along: what it held back is a dead letter. Last words may follow. */
 export function dropOutbox(sender: Cell): void {
   const outbox = sender.extras?.outbox
   if (outbox === undefined || outbox === null || outbox.token === null) return
@@ -172,34 +186,35 @@ export function dropOutbox(sender: Cell): void {
   outbox.held.clear()
   outbox.waitingOn = null
   outbox.token = null
+  extrasOf(sender).outbox = null
 }
 
 /** Waits for room, then tells. */
 export function offer(
   cell: Cell,
   message: unknown,
-  options: OfferOptions,
+  { signal }: OfferOptions,
 ): Promise<Refusal | undefined> {
-  if ((cell.status & ENDING) !== 0 || roomOf(cell) > 0) {
-    return Promise.resolve(cell.tell(message as never))
-  }
-  const { signal } = options
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      waiter.cancelled = true
-      reject(signal?.reason)
-    }
-    const waiter: Waiter = {
-      wants: 1,
-      cancelled: false,
-      admit() {
-        signal?.removeEventListener('abort', onAbort)
-        resolve(cell.tell(message as never))
-      },
-    }
+    const waits = roomOf(cell) <= 0 || (cell.mail !== null && cell.mail.waiters !== null)
     if (signal?.aborted === true) reject(signal.reason)
-    else if (!addWaiter(cell, waiter)) resolve(refuseFull(cell, message))
-    else signal?.addEventListener('abort', onAbort, { once: true })
+    else if ((cell.status & ENDING) !== 0 || !waits) resolve(cell.tell(message))
+    else {
+      const onAbort = (): void => {
+        waiter.cancelled = true
+        reject(signal?.reason)
+      }
+      const waiter: Waiter = {
+        wants: 1,
+        cancelled: false,
+        admit() {
+          signal?.removeEventListener('abort', onAbort)
+          resolve(accept(cell, message, true))
+        },
+      }
+      if (!addWaiter(cell, waiter)) resolve(refuseFull(cell, message))
+      else signal?.addEventListener('abort', onAbort, { once: true })
+    }
   })
 }
 

@@ -44,16 +44,19 @@ export function requestStop(cell: Cell, cause: Ended['cause'], error: unknown): 
 export function beginStop(cell: Cell): void {
   if ((cell.status & RESTARTING) === 0) giveUpLife(cell)
   lower(cell, RESTARTING)
+  letGo(cell)
+  proceed(cell)
+}
+
+function letGo(cell: Cell): void {
   dropTokens(cell)
   dropOutbox(cell)
-  proceed(cell)
 }
 
 /** Ends a cell whose time is up, without its `onStop`. */
 export function abandon(cell: Cell): void {
   giveUpLife(cell)
-  dropTokens(cell)
-  dropOutbox(cell)
+  letGo(cell)
   extrasOf(cell).cause = 'overdue'
   finish(cell)
 }
@@ -102,8 +105,7 @@ export function proceed(cell: Cell): void {
       revive(cell)
       return
     }
-    dropTokens(cell) // the stop may have come while onStop was on its way
-    dropOutbox(cell)
+    if ((cell.status & RESTARTING) !== 0) letGo(cell) // stopped while its onStop was on its way
     finish(cell)
   })
 }

@@ -55,8 +55,8 @@ function runAll(): boolean {
   } catch (error) {
     const cell = dispatch.ring[dispatch.head] as Cell
     const message = dispatch.ring[dispatch.head + 1]
-    dispatch.pop()
     fail(cell, message, error)
+    dispatch.pop() // not before: what the actor's own code tells meanwhile is told by it
     wake(cell)
     return false
   }
@@ -71,8 +71,8 @@ function runExpress(): boolean {
       const message = dispatch.ring[dispatch.head + 1]
       cell.credit = credit + 1
       const next = cell.receive(cell, message as never)
-      dispatch.pop()
       if (next !== undefined && next !== 'same') apply(cell, message, next)
+      dispatch.pop()
     } else if (mayRunAhead(cell)) {
       runAhead(cell)
     } else {
@@ -100,8 +100,8 @@ function runAhead(cell: Cell): void {
   dispatch.displace(-1)
   cell.credit++
   const next = cell.receive(cell, message as never)
-  dispatch.pop()
   if (next !== undefined && next !== 'same') apply(cell, message, next)
+  dispatch.pop()
   wake(cell)
 }
 
