@@ -11,6 +11,7 @@ import {
   restart,
   retry,
   setup,
+  withContext,
   type Handle,
   type System,
 } from '../../src/kernel/index.ts'
@@ -218,4 +219,26 @@ describe('what the code of an actor tells outside its handlers is told by that a
     assert.deepEqual(answers, [undefined])
     assert.equal(system.metrics().blocked_senders, 1)
   })
+})
+
+test('a message that was put aside comes back with its context', () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const seen: unknown[] = []
+  const actor = system.spawn(
+    'actor',
+    receive<string>((ctx, message) => {
+      seen.push([message, ctx.context])
+      if (message === 'back') ctx.unstash()
+      else if (seen.length === 1) ctx.stash(message)
+    }),
+  )
+  withContext('trace 7', () => actor.tell('aside'))
+  actor.tell('back')
+  while (system.step());
+
+  assert.deepEqual(seen, [
+    ['aside', 'trace 7'],
+    ['back', undefined],
+    ['aside', 'trace 7'],
+  ])
 })

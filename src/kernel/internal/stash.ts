@@ -1,6 +1,8 @@
 /** Messages an actor has put aside for later. */
 import { Deque, fault, type Fault } from '../../std/index.ts'
 import { extrasOf, mailboxOf, raise, wake, type Cell } from './cell.ts'
+import { ambient } from './dispatch.ts'
+import { Envelope, Special } from './special.ts'
 import { BOXED } from './status.ts'
 
 export function stash(cell: Cell, message: unknown): Fault<'stash-full'> | undefined {
@@ -14,7 +16,7 @@ export function stash(cell: Cell, message: unknown): Fault<'stash-full'> | undef
       remedy: 'unstash sooner, or spawn the actor with a larger stash',
     })
   }
-  aside.pushBack(message)
+  aside.pushBack(ambient === undefined ? message : new Envelope(message, ambient))
   return undefined
 }
 
@@ -23,7 +25,11 @@ export function unstash(cell: Cell): void {
   const aside = cell.extras?.stash
   if (aside === undefined || aside === null || aside.length === 0) return
   const mail = mailboxOf(cell)
-  while (aside.length > 0) mail.putBack(aside.popBack())
+  while (aside.length > 0) {
+    const message = aside.popBack()
+    if (message instanceof Special) mail.specials++
+    mail.putBack(message)
+  }
   raise(cell, BOXED)
   wake(cell)
 }
