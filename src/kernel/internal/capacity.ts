@@ -6,10 +6,11 @@
  * They are let in when the mailbox is half empty, not one for one, so that a
  * slow consumer and a fast producer do not take turns at every message.
  */
-import { Deque } from '../../std/index.ts'
+import { Accident, Deque } from '../../std/index.ts'
 import { capacity } from '../suspension.ts'
 import { expressOf, mailboxOf, raise, settleEmpty, wake, type Cell } from './cell.ts'
 import type { Mailbox } from './mailbox.ts'
+import { fullFault } from './refusals.ts'
 import { BOXED, ENDING } from './status.ts'
 import type { Token } from './tokens.ts'
 
@@ -35,7 +36,9 @@ export function waitForRoom(target: Cell, wants: number, fire: () => void): () =
     return () => undefined
   }
   const waiter: Waiter = { wants: needed, cancelled: false, admit: fire }
-  addWaiter(target, waiter)
+  if (!addWaiter(target, waiter)) {
+    throw new Accident(fullFault(target, 'let fewer wait for its room, or tell it less'))
+  }
   return () => {
     waiter.cancelled = true
     forgetCancelled(target)
@@ -51,11 +54,21 @@ export function roomOf(cell: Cell): number {
 export function addWaiter(target: Cell, waiter: Waiter): boolean {
   const mail = mailboxOf(target)
   mail.waiters ??= new Deque()
-  if (mail.waiters.length >= WAITERS_MAX) return false
+  if (mail.waiters.length >= WAITERS_MAX) {
+    dropCancelled(mail.waiters)
+    if (mail.waiters.length >= WAITERS_MAX) return false
+  }
   mail.waiters.pushBack(waiter)
   raise(target, BOXED) // its express mail comes through the mailbox, where room is noticed
   wake(target)
   return true
+}
+
+function dropCancelled(waiters: Deque<Waiter>): void {
+  for (let left = waiters.length; left > 0; left--) {
+    const waiter = waiters.popFront()
+    if (waiter !== undefined && !waiter.cancelled) waiters.pushBack(waiter)
+  }
 }
 
 /** Lets in whoever waits, once the mailbox is half empty. */

@@ -127,9 +127,13 @@ function suspendSender(target: Cell, message: unknown): Refusal | undefined {
     put(target, message) // better out of turn than not at all
     return undefined
   }
-  if (!waitOn(outbox, target)) return refuseFull(target, message)
+  const token = hold(sender, 'backpressure', roomIn(target))
+  if (!waitOn(outbox, target)) {
+    if (token.active) token.resume()
+    return refuseFull(target, message)
+  }
   outbox.held.pushBack({ target, message })
-  outbox.token = hold(sender, 'backpressure', roomIn(target))
+  outbox.token = token
   sender.core.metrics.blockedSenders++
   return undefined
 }
