@@ -34,22 +34,22 @@ describe('the examples', () => {
 
   test('traffic light: every transition is followed by its enter', async () => {
     assert.deepEqual(await shown(trafficLight), [
-      '0 s  enter red',
-      '20 s  red → green',
-      '20 s  enter green',
-      '35 s  green → amber',
-      '35 s  enter amber',
-      '38 s  amber → red',
-      '38 s  enter red',
+      'at  0 s  enter red',
+      'at 20 s  red → green',
+      'at 20 s  enter green',
+      'at 35 s  green → amber',
+      'at 35 s  enter amber',
+      'at 38 s  amber → red',
+      'at 38 s  enter red',
     ])
   })
 
   test('rate-limited worker: three jobs, then a rest', async () => {
     assert.deepEqual(await shown(rateLimited), [
-      '0 ms  jobs 1, 2, 3',
-      '1000 ms  jobs 4, 5, 6',
-      '2000 ms  jobs 7, 8, 9',
-      '3000 ms  jobs 10',
+      'at    0 ms  jobs 1, 2, 3',
+      'at 1000 ms  jobs 4, 5, 6',
+      'at 2000 ms  jobs 7, 8, 9',
+      'at 3000 ms  jobs 10',
       'suspended 3 times, 3000 ms in all',
     ])
   })

@@ -40,7 +40,7 @@ export async function show(print: (line: string) => void): Promise<void> {
     const at = office.clock.monotonic()
     doneAt.set(at, [...(doneAt.get(at) ?? []), job])
   }
-  for (const [at, jobs] of doneAt) print(`${String(at).padStart(5)} ms  jobs ${jobs.join(', ')}`)
+  for (const [at, jobs] of doneAt) print(`at ${String(at).padStart(4)} ms  jobs ${jobs.join(', ')}`)
 
   const { suspend_count, suspended_ms_total } = office.system.metrics()
   print(`suspended ${suspend_count} times, ${suspended_ms_total} ms in all`)

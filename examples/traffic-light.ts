@@ -70,7 +70,7 @@ export async function show(print: (line: string) => void): Promise<void> {
   for (const { at, type, facts } of steps) {
     const [from, next] = [String(facts['from']), String(facts['to'])]
     const what = type === 'entered' ? `enter ${String(facts['state'])}` : `${from} → ${next}`
-    print(`${String(at / 1_000).padStart(3)} s  ${what}`)
+    print(`at ${String(at / 1_000).padStart(2)} s  ${what}`)
   }
 
   const amber = steps.find(({ facts }) => facts['to'] === 'amber')
