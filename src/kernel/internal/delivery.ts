@@ -222,18 +222,34 @@ export function offer(
   })
 }
 
+/** Characters of what a schema threw that go into a refusal. */
+const WORDS_MAX = 200
+
 type Read = Readonly<{ value: unknown }> | Readonly<{ issues: readonly Issue[] }>
 
-/** The door may be anybody's code: one that throws or answers late refuses. */
+/** The door may be anybody's code: one that throws, answers late or answers nonsense refuses. */
 function validate(schema: StandardSchemaV1, message: unknown): Read {
   try {
     const result = schema['~standard'].validate(message)
-    if (result instanceof Promise) {
-      result.catch(() => undefined) // refused below, whatever it comes to
-      return { issues: [{ message: 'the schema is asynchronous; a door must answer at once' }] }
+    if ('then' in result) {
+      Promise.resolve(result).catch(() => undefined) // refused below, whatever it comes to
+      return refusing('the schema is asynchronous; a door must answer at once')
     }
-    return result.issues === undefined ? { value: result.value } : { issues: result.issues }
+    if (result.issues === undefined) return { value: result.value }
+    return Array.isArray(result.issues) ? { issues: result.issues } : refusing('it does not match')
   } catch (error) {
-    return { issues: [{ message: `the schema threw: ${String(error)}` }] }
+    return refusing(`the schema threw: ${inWords(error)}`)
+  }
+}
+
+function refusing(message: string): Read {
+  return { issues: [{ message }] }
+}
+
+function inWords(error: unknown): string {
+  try {
+    return String(error).slice(0, WORDS_MAX)
+  } catch {
+    return 'something that cannot be put into words'
   }
 }
