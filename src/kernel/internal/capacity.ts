@@ -53,12 +53,11 @@ export function roomOf(cell: Cell): number {
 /** False where too many wait already. */
 export function addWaiter(target: Cell, waiter: Waiter): boolean {
   const mail = mailboxOf(target)
-  mail.waiters ??= new Deque()
-  if (mail.waiters.length >= WAITERS_MAX) {
+  if (mail.waiters !== null && mail.waiters.length >= WAITERS_MAX) {
     dropCancelled(mail.waiters)
     if (mail.waiters.length >= WAITERS_MAX) return false
   }
-  mail.waiters.pushBack(waiter)
+  mail.addWaiter(waiter)
   raise(target, BOXED) // its express mail comes through the mailbox, where room is noticed
   wake(target)
   return true

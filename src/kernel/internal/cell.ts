@@ -165,8 +165,7 @@ export function deliverUrgent(cell: Cell, urgent: unknown): void {
   const mail = mailboxOf(cell)
   withdrawUrgent(cell)
   if (mail.urgent !== NONE) mail.putBack(mail.urgent) // a message about to be retried comes after
-  mail.urgent = urgent
-  if (urgent instanceof Special) mail.specials++
+  mail.setUrgent(urgent)
   raise(cell, BOXED)
   wake(cell)
 }
@@ -176,7 +175,6 @@ export function withdrawUrgent(cell: Cell): void {
   const { mail } = cell
   if (mail === null || !(mail.urgent instanceof Special) || mail.urgent.isMessage) return
   mail.urgent = NONE
-  mail.specials--
 }
 
 /** An express entry came up while the cell may not take it: it waits at the front of the mailbox. */

@@ -112,7 +112,6 @@ function takeOldest(mail: Mailbox): unknown {
   }
   for (const each of promised.toReversed()) mail.putBack(each)
   mail.urgent = urgent
-  if (oldest instanceof Special) mail.specials--
   return oldest
 }
 

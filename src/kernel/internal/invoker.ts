@@ -79,15 +79,19 @@ function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefi
         }
       }
       granted--
-      message = mail.take()
-      if (message === NONE) break
+      message = mail.takePlain()
+      const isPlain = message !== NONE
+      if (!isPlain) {
+        message = mail.take()
+        if (message === NONE) break
+      }
       const { extras } = cell
       if (extras !== null) notice(cell, extras)
       if (traced) traceReceived(cell, message)
       const next =
-        mail.specials > 0 && message instanceof Special
-          ? runSpecial(cell, mail, message)
-          : cell.receive(cell, message as never)
+        isPlain || !(message instanceof Special)
+          ? cell.receive(cell, message as never)
+          : runSpecial(cell, message)
       if (next !== undefined && next !== 'same') apply(cell, message, next)
       if (extras !== null && extras.failing !== null) recovered(cell, message)
       if (mail.waiters !== null) letIn(mail)
@@ -103,8 +107,7 @@ function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefi
   }
 }
 
-function runSpecial(cell: Cell, mail: Mailbox, special: Special): Next<never> {
-  mail.specials--
+function runSpecial(cell: Cell, special: Special): Next<never> {
   if (!special.due) return undefined
   if (!(special instanceof Envelope)) return special.run(cell)
   dispatch.setAmbient(special.context)
@@ -170,8 +173,8 @@ function runSystem(cell: Cell): void {
 
 /** The head of the express lane, which its cell may not take there. */
 export function surfaceHead(): void {
-  const cell = dispatch.ring[dispatch.head] as Cell
-  const message = dispatch.ring[dispatch.head + 1]
+  const cell = dispatch.headCell()
+  const message = dispatch.headMessage()
   dispatch.pop()
   if ((cell.status & ENDING) === 0) {
     surface(cell, message)
@@ -186,7 +189,7 @@ export function surfaceHead(): void {
 export function invokeParked(cell: Cell): void {
   const message = cell.first
   cell.first = undefined
-  if (cell.status !== PARKED || dispatch.floor > 0) {
+  if (cell.status !== PARKED || dispatch.isListening()) {
     unpark(cell, message)
     return
   }

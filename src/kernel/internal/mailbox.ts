@@ -47,8 +47,8 @@ export class Mailbox implements Ready {
   /** How many more messages may wait. Negative while promised mail exceeds the bound. */
   room: number
   lane: number
-  /** How many of the messages here are specials. */
-  specials: number
+  /** Whether there is nothing here but messages in chunks, ever since it was last empty. */
+  plain: boolean
   urgent: unknown
   front: Deque<unknown> | null
   /** Who waits for room here, first come first served. */
@@ -66,7 +66,7 @@ export class Mailbox implements Ready {
     this.bound = 0
     this.room = 0
     this.lane = 0
-    this.specials = 0
+    this.plain = true
     this.urgent = NONE
     this.front = null
     this.waiters = null
@@ -113,8 +113,19 @@ export class Mailbox implements Ready {
   }
 
   pushSpecial(special: Special): void {
-    this.specials++
+    this.plain = false
     this.push(special)
+  }
+
+  /** The next turn, ahead of everything. */
+  setUrgent(urgent: unknown): void {
+    this.plain = false
+    this.urgent = urgent
+  }
+
+  addWaiter(waiter: Waiter): void {
+    this.plain = false
+    ;(this.waiters ??= new Deque()).pushBack(waiter)
   }
 
   #lengthen(): void {
@@ -126,13 +137,27 @@ export class Mailbox implements Ready {
 
   /** Mail from the express lane: older than what is here, and already counted in `room`. */
   surface(message: unknown): void {
+    this.plain = false
     ;(this.front ??= new Deque()).pushBack(message)
   }
 
   /** Mail put back: it comes before everything but the urgent. */
   putBack(message: unknown): void {
+    this.plain = false
     ;(this.front ??= new Deque()).pushFront(message)
     this.room--
+  }
+
+  /** The next message of the chunk at hand. NONE where it is not as simple as that: see `take`. */
+  takePlain(): unknown {
+    const at = this.#headAt
+    const { items } = this.#head
+    if (!this.plain || at === items.length || at === this.#tailAt) return NONE
+    const message = items[at]
+    items[at] = undefined
+    this.#headAt = at + 1
+    this.room++
+    return message
   }
 
   /** The next piece of mail, or NONE. */
@@ -177,7 +202,7 @@ export class Mailbox implements Ready {
   /** Everything has been taken: a large chunk goes back to the pool. */
   trim(): void {
     this.front = null
-    this.specials = 0
+    this.plain = this.waiters === null
     this.#headAt = 0
     this.#tailAt = 0
     if (this.#head.items.length === CHUNK_FIRST) return

@@ -24,7 +24,13 @@ export const ready: ReadyQueue<Mailbox> = new ReadyQueue((mail) => {
   dispatch.wakeLoop()
 })
 
-dispatch.connect({ soon: () => afterTurn(drain), now: drain })
+dispatch.connect({
+  soon: () => afterTurn(drain),
+  now: drain,
+  follow: apply,
+  setAside,
+  meanwhile: () => void runNext(),
+})
 
 function turn(): void {
   dispatch.startTurn()
@@ -48,13 +54,13 @@ function drain(): void {
 function runAll(): boolean {
   try {
     for (;;) {
-      if (runExpress()) return true
+      if (dispatch.runExpress()) return true
       if (!runNext()) return true
       if (dispatch.overBudget) return true
     }
   } catch (error) {
-    const cell = dispatch.ring[dispatch.head] as Cell
-    const message = dispatch.ring[dispatch.head + 1]
+    const cell = dispatch.headCell()
+    const message = dispatch.headMessage()
     fail(cell, message, error)
     dispatch.pop() // not before: what the actor's own code tells meanwhile is told by it
     wake(cell)
@@ -62,40 +68,21 @@ function runAll(): boolean {
   }
 }
 
-/** Runs the express lane until it is empty (false) or the time is used up (true). */
-function runExpress(): boolean {
-  while (!dispatch.isEmpty()) {
-    const cell = dispatch.ring[dispatch.head] as Cell
-    const { credit } = cell
-    if (credit >= dispatch.floor) {
-      const message = dispatch.ring[dispatch.head + 1]
-      cell.credit = credit + 1
-      const next = cell.receive(cell, message as never)
-      if (next !== undefined && next !== 'same') apply(cell, message, next)
-      dispatch.pop()
-    } else if (mayRunAhead(cell)) {
-      runAhead(cell)
-    } else {
-      surfaceHead()
-    }
-    if (dispatch.spent()) {
-      if (dispatch.refuel()) return true
-      runNext()
-    }
-  }
-  return false
+function setAside(cell: Cell): void {
+  if (mayRunAhead(cell)) runAhead(cell)
+  else surfaceHead()
 }
 
 /** Express mail of a cell that is busy but not halted is older than its mailbox, and runs as it comes. */
 function mayRunAhead(cell: Cell): boolean {
-  if (cell.status !== BOXED || dispatch.floor > 0) return false
+  if (cell.status !== BOXED || dispatch.isListening()) return false
   if (cell.mail === null || !cell.mail.isBehindExpress) return false
   if (cell.mail.waiters !== null) return false // room is noticed where the mailbox is run
   return cell.extras === null || cell.extras.resumedAt < 0
 }
 
 function runAhead(cell: Cell): void {
-  const message = dispatch.ring[dispatch.head + 1]
+  const message = dispatch.headMessage()
   mailboxOf(cell).room++
   dispatch.displace(-1)
   cell.credit++

@@ -2,7 +2,7 @@
 import { Deque, fault, type Fault } from '../../std/index.ts'
 import { extrasOf, mailboxOf, raise, wake, type Cell } from './cell.ts'
 import { ambient } from './dispatch.ts'
-import { Envelope, Special } from './special.ts'
+import { Envelope } from './special.ts'
 import { BOXED } from './status.ts'
 
 export function stash(cell: Cell, message: unknown): Fault<'stash-full'> | undefined {
@@ -25,11 +25,7 @@ export function unstash(cell: Cell): void {
   const aside = cell.extras?.stash
   if (aside === undefined || aside === null || aside.length === 0) return
   const mail = mailboxOf(cell)
-  while (aside.length > 0) {
-    const message = aside.popBack()
-    if (message instanceof Special) mail.specials++
-    mail.putBack(message)
-  }
+  while (aside.length > 0) mail.putBack(aside.popBack())
   raise(cell, BOXED)
   wake(cell)
 }
