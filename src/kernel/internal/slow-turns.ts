@@ -1,10 +1,11 @@
 /**
  * Names handlers that take too long.
  *
- * Async ones are found by a sweep over the cells that wait: one that is still at
- * the same handler two sweeps later is named, once. No clock is read a message,
- * and nothing runs while nobody waits. Handlers that hold the thread are found by
- * the watchdog, from outside.
+ * Async ones are found by a sweep over the cells that wait, several times within the limit. A sweep
+ * that finds a handler for the first time notes when; one that finds it there for the whole limit
+ * names it, once. So nobody is named too early, and whoever takes a quarter longer than the limit is
+ * named for sure, while no clock is read a message and nothing runs while nobody waits. Handlers
+ * that hold the thread are found by the watchdog, from outside.
  */
 import type { Waiting } from './awaiting.ts'
 import type { Core } from './core.ts'
@@ -13,10 +14,15 @@ import { TimerEntry } from './timer-queue.ts'
 /** A turn that takes longer is named. */
 export const SLOW_TURN_MS_DEFAULT = 1_000
 
+const SWEEPS = 4
+
+/** A handler of a cell, by its number, and since when it is known to run. */
+type Sighting = Readonly<{ turn: number; since: number }>
+
 export class SlowTurns {
   readonly #core: Core
   readonly #ms: number
-  readonly #waiting = new Map<Waiting, number>()
+  readonly #waiting = new Map<Waiting, Sighting>()
   readonly #sweep: TimerEntry
 
   constructor(core: Core, ms: number) {
@@ -26,10 +32,10 @@ export class SlowTurns {
   }
 
   watch(waiting: Waiting): void {
-    if (waiting.watched) return
+    if (waiting.watched || this.#ms === Infinity) return
     waiting.watched = true
-    this.#waiting.set(waiting, waiting.turn)
-    if (this.#sweep.heapIndex < 0) this.#core.timers.set(this.#sweep, this.#ms)
+    this.#note(waiting, this.#core.clock.monotonic())
+    if (this.#sweep.heapIndex < 0) this.#core.timers.set(this.#sweep, this.#ms / SWEEPS)
   }
 
   forget(waiting: Waiting): void {
@@ -45,17 +51,22 @@ export class SlowTurns {
     if (tracer.active) tracer.write(path, 'slow-turn', facts)
   }
 
+  #note(waiting: Waiting, since: number): void {
+    this.#waiting.set(waiting, { turn: waiting.turn, since })
+  }
+
   #look(): void {
-    for (const [waiting, turn] of this.#waiting) {
+    const now = this.#core.clock.monotonic()
+    for (const [waiting, { turn, since }] of this.#waiting) {
       if (waiting.promise === null) {
         this.forget(waiting)
       } else if (waiting.turn !== turn) {
-        this.#waiting.set(waiting, waiting.turn)
-      } else if (waiting.named !== turn) {
+        this.#note(waiting, now)
+      } else if (waiting.named !== turn && now - since >= this.#ms) {
         waiting.named = turn
         this.report(waiting.cell.path, { kind: 'async', overMs: this.#ms })
       }
     }
-    if (this.#waiting.size > 0) this.#core.timers.set(this.#sweep, this.#ms)
+    if (this.#waiting.size > 0) this.#core.timers.set(this.#sweep, this.#ms / SWEEPS)
   }
 }
