@@ -90,8 +90,8 @@ export function runExpress(): boolean {
       const message = ring[head + 1]
       cell.credit = credit + 1
       const next = cell.receive(cell, message as never)
-      pop()
       if (next !== undefined && next !== 'same') loop.follow(cell, message, next)
+      pop() // not before: what the actor's own code tells meanwhile is told by it
     } else {
       loop.setAside(cell)
     }
