@@ -71,6 +71,12 @@ const CASES: Readonly<Record<RuleName, readonly Case[]>> = {
       text: `import { receive } from '../src/kernel/behavior.ts'`,
       finding: 'reaches past src/kernel/index.ts',
     },
+    {
+      path: 'test/kernel/model.ts',
+      text: `import { Heap } from '../../src/std/heap.ts'`,
+      finding: 'reaches past src/std/index.ts',
+    },
+    { path: 'test/kernel/model.ts', text: `import '../../src/kernel/internal/cell.ts'` },
     { path: 'src/kernel/system.ts', text: `import { Cell } from './internal/cell.ts'` },
     { path: 'src/kernel/internal/cell.ts', text: `import { Heap } from '../../std/index.ts'` },
   ],

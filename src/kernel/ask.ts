@@ -15,7 +15,7 @@ import type { Ref } from './ref.ts'
 export type AskOptions = Readonly<{ deadlineMs?: number; signal?: AbortSignal }>
 
 /** Tells `target` the message that `make` builds around a reply address, and waits for what is told to it. */
-export function ask<M, R>(
+export function ask<const M, R>(
   target: Ref<M>,
   make: (replyTo: Ref<R>) => M,
   options?: AskOptions,

@@ -95,7 +95,8 @@ export interface Context<M> {
   /** Starts a child. Its name is unique among its siblings. */
   spawn<C>(name: string, behavior: Behavior<C>, options?: SpawnOptions<C>): Ref<C>
   spawnAnonymous<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Ref<C>
-  child(name: string): Ref<never> | undefined
+  /** The child of that name, taken to understand `C`. */
+  child<C = never>(name: string): Ref<C> | undefined
   readonly children: readonly Ref<never>[]
   /** Ends a child, its children first. */
   stop(child: Ref<never>): void

@@ -8,10 +8,13 @@ export {
   type Context,
   type Handle,
   type Handler,
+  type Hooks,
   type Next,
+  type OfferOptions,
   type Overflow,
   type Priority,
   type SpawnOptions,
+  type Step,
 } from './behavior.ts'
 export {
   machine,
@@ -25,7 +28,16 @@ export {
 } from './machine.ts'
 export type { MetricsSnapshot } from './metrics.ts'
 export type { Address, Ended, Ref, Refusal, Watchable } from './ref.ts'
-export { escalate, restart, resume, retry, stop, type Supervision } from './supervision.ts'
+export {
+  escalate,
+  restart,
+  resume,
+  retry,
+  stop,
+  type Backoff,
+  type LastResort,
+  type Supervision,
+} from './supervision.ts'
 export {
   after,
   all,
@@ -48,5 +60,5 @@ export {
   type SystemOptions,
 } from './system.ts'
 export type { Timers } from './timers.ts'
-export type { TraceEntry, TraceListener } from './trace.ts'
-export type { DeadLetter } from './internal/dead-letters.ts'
+export type { TraceEntry, TraceListener, TraceType } from './trace.ts'
+export type { DeadLetter, DeadLetterReason } from './internal/dead-letters.ts'

@@ -384,11 +384,11 @@ describe('after', () => {
   })
 
   test('wakes a process that does nothing else, which then ends by itself', async () => {
-    const door = new URL('index.ts', import.meta.url).href
+    const door = new URL('./index.ts', import.meta.url).href
     const program = `
       import { after, createSystem, receive } from ${JSON.stringify(door)}
       const system = createSystem()
-      const actor = system.spawn('actor', receive((_ctx, message) => process.stdout.write(message)))
+      const actor = system.spawn('actor', receive((_ctx, m) => void process.stdout.write(m)))
       actor.suspend('user', after(50))
       actor.tell('awake')
     `

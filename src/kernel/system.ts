@@ -8,6 +8,7 @@ import {
   Accident,
   fault,
   freshSeed,
+  lineLog,
   random,
   silentLog,
   systemClock,
@@ -42,6 +43,7 @@ export type SystemOptions = Readonly<{
   name?: string
   clock?: Clock
   random?: Random
+  /** Default: warnings and errors, a JSON line each, to standard error. */
   log?: Log
   /** A turn that takes longer is named in the log, the trace and the metrics. */
   slowTurnMs?: number
@@ -65,8 +67,8 @@ export interface System extends AsyncDisposable {
   /** Starts an actor at the top of the tree. */
   spawn<M>(name: string, behavior: Behavior<M>, options?: SpawnOptions<M>): Handle<M>
   spawnAnonymous<M>(behavior: Behavior<M>, options?: SpawnOptions<M>): Handle<M>
-  /** The actor at a path such as `/orders/order-17`. */
-  find(path: string): Handle<never> | Fault<'no-such-actor'>
+  /** The actor at a path such as `/orders/order-17`, taken to understand `M`. */
+  find<M = never>(path: string): Handle<M> | Fault<'no-such-actor'>
   /** An address that outlives refs and goes stale with its actor. */
   addressOf(ref: Ref<never>): Address
   /** Tells whoever is at `address`; an address whose actor has ended is refused as stale. */
@@ -111,6 +113,9 @@ export function withContext<T>(context: unknown, work: () => T): T {
   }
 }
 
+/** Where a system logs unless told otherwise: a failure that nobody sees is worse than a line too many. */
+const WARNINGS = lineLog((line) => process.stderr.write(`${line}\n`), { level: 'warn' })
+
 const IDLE = receive<never>(() => undefined)
 
 class ActorSystem implements SteppedSystem {
@@ -124,7 +129,7 @@ class ActorSystem implements SteppedSystem {
       name: options.name ?? 'system',
       clock: options.clock ?? systemClock,
       random: options.random ?? random(freshSeed()),
-      log: options.log ?? silentLog,
+      log: options.log ?? (express ? WARNINGS : silentLog),
       ready: queue,
       express,
       slowTurnMs,
@@ -153,7 +158,7 @@ class ActorSystem implements SteppedSystem {
     return this.#root.spawnAnonymous(behavior, options)
   }
 
-  find(path: string): Handle<never> | Fault<'no-such-actor'> {
+  find<M = never>(path: string): Handle<M> | Fault<'no-such-actor'> {
     let at: Actor = this.#root
     for (const name of path.split('/').filter((part) => part !== '')) {
       const child = at.child(name)

@@ -69,7 +69,7 @@ export class Actor extends Cell implements Handle<unknown> {
     return children.toReversed()
   }
 
-  override child(name: string): Ref<never> | undefined {
+  override child(name: string): Ref<unknown> | undefined {
     return this.extras?.named?.get(name)
   }
 
@@ -77,14 +77,20 @@ export class Actor extends Cell implements Handle<unknown> {
     const family = (extrasOf(this).named ??= new Map())
     if (!isName(name)) throw badName(this, name)
     if (family.has(name)) throw nameTaken(this, name)
-    const child = this.spawnAnonymous(behavior, options)
+    const child = this.#bear(behavior, options)
     extrasOf(child).name = name
     family.set(name, child)
-    if (this.core.tracer.active) this.core.trace(child, 'spawned')
+    this.core.trace(child, 'spawned')
     return child
   }
 
   override spawnAnonymous<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
+    const child = this.#bear(behavior, options)
+    this.core.trace(child, 'spawned')
+    return child
+  }
+
+  #bear<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
     if ((this.status & (ENDING | RESTARTING)) !== 0) throw parentEnded(this)
     const { core } = this
     const chosen =

@@ -28,7 +28,7 @@ import { announceEnd, unwatchAll } from './watch.ts'
 export function requestStop(cell: Cell, cause: Ended['cause'], error: unknown): void {
   if ((cell.status & ENDING) !== 0) return
   const atOnce = cell.mail === null && cell.youngest === null && cell.behavior.onStop === undefined
-  if (atOnce && cell.extras === null) {
+  if (atOnce && cell.extras === null && cause === 'stopped') {
     finish(cell)
     return
   }
