@@ -153,7 +153,8 @@ export function apply(cell: Cell, mail: unknown, next: Next<never>): void {
 }
 
 function isThenable(value: unknown): value is PromiseLike<Step<never>> {
-  return typeof value === 'object' && value !== null && 'then' in value
+  if (typeof value !== 'object' || value === null) return false
+  return 'then' in value && typeof value.then === 'function'
 }
 
 function runSystem(cell: Cell): void {
