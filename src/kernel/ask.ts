@@ -30,7 +30,7 @@ export function ask<const M, R>(
     reply.resolve = resolve
     reply.reject = reject
   })
-  const refusal = target.tell(make(reply as Ref<R>))
+  const refusal = target.tell(make(reply))
   if (refusal !== undefined) reply.fail(new Accident(refusal))
   else if (reply.resolve !== null) {
     cell.core.asks.add(reply)

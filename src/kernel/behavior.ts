@@ -34,11 +34,11 @@ export class Behavior<M> {
   readonly onStop: Hooks<M>['onStop'] | undefined
 
   constructor(
-    receive: Handler<M>,
+    handler: Handler<M>,
     start: ((ctx: Context<M>) => Behavior<M>) | undefined,
     onStop: Hooks<M>['onStop'] | undefined,
   ) {
-    this.receive = receive
+    this.receive = handler
     this.start = start
     this.onStop = onStop
   }

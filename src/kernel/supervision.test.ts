@@ -269,7 +269,7 @@ describe('retry', () => {
 
   test('none at all is what follows at once', () => {
     const stage = rig()
-    const { actor, attempts } = failing(stage, { a: 1 }, retry({ max: 0, then: resume() }))
+    const { actor, attempts } = failing(stage, { a: 1 }, retry({ max: 0, otherwise: resume() }))
     for (const message of ['a', 'b']) actor.tell(message)
     stage.run()
 
@@ -277,23 +277,23 @@ describe('retry', () => {
   })
 
   test('given up, ends in what was said to follow', async () => {
-    for (const [then, left, cause] of [
+    for (const [otherwise, left, cause] of [
       [resume(), ['b at 0'], undefined],
       [restart({ backoff: AT_ONCE }), ['b at 0'], undefined],
       [stop(), [], 'failed'],
       [escalate(), [], 'failed'],
-      [retry({ max: 1, backoff: AT_ONCE, then: resume() }), ['a at 0', 'b at 0'], undefined],
+      [retry({ max: 1, backoff: AT_ONCE, otherwise: resume() }), ['a at 0', 'b at 0'], undefined],
     ] as const) {
       const stage = rig()
       const { actor, attempts } = failing(
         stage,
         { a: 9 },
-        retry({ max: 1, backoff: AT_ONCE, then }),
+        retry({ max: 1, backoff: AT_ONCE, otherwise }),
       )
       for (const message of ['a', 'b']) actor.tell(message)
       stage.run()
 
-      assert.deepEqual(attempts, ['a at 0', 'a at 0', ...left], then.type)
+      assert.deepEqual(attempts, ['a at 0', 'a at 0', ...left], otherwise.type)
       if (cause !== undefined) assert.equal((await actor.ended).cause, cause)
     }
   })
@@ -308,7 +308,7 @@ describe('retry', () => {
           if (++attempts > 50) return 'stopped'
           throw new Error('no')
         }),
-        { supervision: retry({ max: 2, backoff: AT_ONCE, then: resume() }) },
+        { supervision: retry({ max: 2, backoff: AT_ONCE, otherwise: resume() }) },
       )
       actor.tell(message)
       run()
@@ -327,7 +327,7 @@ describe('retry', () => {
           if (++attempts > 50) return 'stopped'
           return answer() as never
         }),
-        { supervision: retry({ max: 2, backoff: AT_ONCE, then: resume() }) },
+        { supervision: retry({ max: 2, backoff: AT_ONCE, otherwise: resume() }) },
       )
       actor.tell('a')
       for (let n = 0; n < 60; n++) {
@@ -369,7 +369,7 @@ describe('retry', () => {
           if (seen.length === 1) throw new Error('no')
         })
       }),
-      { supervision: retry({ backoff: STEADY, then: restart({ backoff: AT_ONCE }) }) },
+      { supervision: retry({ backoff: STEADY, otherwise: restart({ backoff: AT_ONCE }) }) },
     )
     stage.run()
     parent.tell('a')
@@ -549,7 +549,7 @@ describe('restart', () => {
       'parent',
       setup<string>((ctx) => {
         const child = ctx.spawn('child', thrower(), {
-          supervision: restart({ max: 1, backoff: AT_ONCE, then: escalate() }),
+          supervision: restart({ max: 1, backoff: AT_ONCE, otherwise: escalate() }),
         })
         for (let n = 0; n < 2; n++) child.tell('fail')
         return receive<string>(() => undefined)
@@ -679,7 +679,7 @@ describe('escalate', () => {
 
   test('is no message that the parent could run again: its retry is passed over', () => {
     const stage = rig()
-    const { child, seen } = family(stage, retry({ then: resume() }))
+    const { child, seen } = family(stage, retry({ otherwise: resume() }))
     for (const message of ['fail', 'next']) child().tell(message)
     stage.run()
 

@@ -7,7 +7,7 @@
  *   stop       the actor ends; whoever watches it learns the cause
  *   escalate   the parent fails in its stead
  *
- * A limit that runs out ends in `then`.
+ * A limit that runs out ends in `otherwise`.
  */
 export type Backoff = Readonly<{
   /** The first pause. */
@@ -24,8 +24,14 @@ export type LastResort = Readonly<{ type: 'stop' }> | Readonly<{ type: 'escalate
 
 export type Supervision =
   | Readonly<{ type: 'resume' }>
-  | Readonly<{ type: 'retry'; max: number; backoff: Backoff; then: Supervision }>
-  | Readonly<{ type: 'restart'; max: number; windowMs: number; backoff: Backoff; then: LastResort }>
+  | Readonly<{ type: 'retry'; max: number; backoff: Backoff; otherwise: Supervision }>
+  | Readonly<{
+      type: 'restart'
+      max: number
+      windowMs: number
+      backoff: Backoff
+      otherwise: LastResort
+    }>
   | LastResort
 
 export const BACKOFF_DEFAULT: Backoff = { minMs: 100, maxMs: 10_000, factor: 2, jitter: 0.2 }
@@ -46,25 +52,25 @@ export function escalate(): LastResort {
   return { type: 'escalate' }
 }
 
-/** Runs the failed message again, up to `max` times, then `then`. */
+/** Runs the failed message again, up to `max` times, then does what `otherwise` says. */
 export function retry(
-  options: Readonly<{ max?: number; backoff?: Partial<Backoff>; then?: Supervision }> = {},
+  options: Readonly<{ max?: number; backoff?: Partial<Backoff>; otherwise?: Supervision }> = {},
 ): Supervision {
   return {
     type: 'retry',
     max: options.max ?? RETRIES_DEFAULT,
     backoff: { ...BACKOFF_DEFAULT, ...options.backoff },
-    then: options.then ?? stop(),
+    otherwise: options.otherwise ?? stop(),
   }
 }
 
-/** Starts afresh, up to `max` times within `windowMs`, then `then`. */
+/** Starts afresh, up to `max` times within `windowMs`, then does what `otherwise` says. */
 export function restart(
   options: Readonly<{
     max?: number
     windowMs?: number
     backoff?: Partial<Backoff>
-    then?: LastResort
+    otherwise?: LastResort
   }> = {},
 ): Supervision {
   return {
@@ -72,7 +78,7 @@ export function restart(
     max: options.max ?? RESTARTS_DEFAULT,
     windowMs: options.windowMs ?? RESTART_WINDOW_MS_DEFAULT,
     backoff: { ...BACKOFF_DEFAULT, ...options.backoff },
-    then: options.then ?? stop(),
+    otherwise: options.otherwise ?? stop(),
   }
 }
 

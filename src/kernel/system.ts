@@ -174,7 +174,7 @@ class ActorSystem implements SteppedSystem {
 
   tellAt(address: Address, message: unknown): Refusal | undefined {
     const cell = this.#core.registry.at(address)
-    if (cell !== undefined) return cell.tell(message as never)
+    if (cell !== undefined) return cell.tell(message)
     const path = `#${address.slot}.${address.generation}`
     this.#core.deadLetters.add(path, message, 'stale-address')
     return fault('stale-address', `nobody is at ${path} any more`, {

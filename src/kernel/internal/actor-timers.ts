@@ -73,7 +73,7 @@ export class ActorTimers implements Timers<never> {
   }
 
   cancelAll(): void {
-    for (const key of [...this.#running.keys()]) this.cancel(key)
+    for (const key of this.#running.keys()) this.cancel(key)
   }
 
   #start(key: string, ms: number, message: unknown, period: number | undefined): void {

@@ -154,7 +154,7 @@ export class Actor extends Cell implements Handle<unknown> {
   }
 
   override owe<R>(replyTo: Ref<R>, otherwise: NoInfer<R>): Ref<R> {
-    return owe(this, replyTo as Ref<never>, otherwise as never)
+    return owe(this, replyTo, otherwise as never)
   }
 
   get ended(): Promise<Ended> {

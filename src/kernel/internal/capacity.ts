@@ -130,5 +130,5 @@ export function cycleThrough(sender: Cell, target: Cell): readonly string[] | un
 
 /** What a held message's token says it waits for. */
 export function roomIn(target: Cell): ReturnType<typeof capacity> {
-  return capacity(target as never)
+  return capacity(target)
 }

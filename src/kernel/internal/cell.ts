@@ -25,6 +25,8 @@ import { BOXED, ENDING, HALTED, SUSPEND, SUSPENDED, SYSTEM } from './status.ts'
 
 const BARRED = 2 ** 24
 
+// What a handler is given as its context is the cell itself; actor.ts supplies those members.
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
 export abstract class Cell {
   receive: Handler<never>
   credit: number
@@ -67,7 +69,6 @@ export abstract class Cell {
   abstract tell(message: unknown): Refusal | undefined
 }
 
-// What a handler is given as its context is the cell itself; actor.ts supplies the members.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
 export interface Cell extends Context<never> {}
 

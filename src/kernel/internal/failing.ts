@@ -71,7 +71,7 @@ function retryMail(
   const { failing } = extras
   const attempts = failing !== null && Object.is(failing.mail, mail) ? failing.attempts : 0
   if (mail === NONE || attempts - tried >= supervision.max) {
-    supervise(cell, mail, error, supervision.then, tried + supervision.max)
+    supervise(cell, mail, error, supervision.otherwise, tried + supervision.max)
     return
   }
   const attempt = attempts + 1
@@ -93,8 +93,8 @@ function restartCell(
   const now = cell.core.clock.monotonic()
   const recent = (extras.restarts ?? []).filter((at) => at > now - supervision.windowMs)
   if (recent.length >= supervision.max) {
-    if (supervision.then.type === 'stop') requestStop(cell, 'restart-limit', error)
-    else supervise(cell, mail, error, supervision.then, 0)
+    if (supervision.otherwise.type === 'stop') requestStop(cell, 'restart-limit', error)
+    else supervise(cell, mail, error, supervision.otherwise, 0)
     return
   }
   recent.push(now)

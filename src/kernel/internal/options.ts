@@ -41,7 +41,12 @@ export const DEFAULTS: Options = {
 export const STEPPED_DEFAULTS: Options = { ...DEFAULTS, status: BOX_ONLY }
 
 const LANES = { high: HIGH, normal: NORMAL, low: LOW } as const
-const OVERFLOWS: readonly string[] = ['reject', 'drop-oldest', 'drop-newest', 'suspend-sender']
+const OVERFLOWS: ReadonlySet<string> = new Set<Overflow>([
+  'reject',
+  'drop-oldest',
+  'drop-newest',
+  'suspend-sender',
+])
 
 /** Fills in defaults; throws `bad-option` naming the first option that cannot be. */
 export function readOptions(given: SpawnOptions<never>, defaults: Options): Options {
@@ -55,7 +60,7 @@ export function readOptions(given: SpawnOptions<never>, defaults: Options): Opti
     stash: given.stash ?? defaults.stash,
   }
   refuseUnless(isWhole(options.bound, 1, MAILBOX_MAX), 'bound', given.bound, '1 to 16 777 216')
-  refuseUnless(OVERFLOWS.includes(options.overflow), 'overflow', given.overflow, 'one of four')
+  refuseUnless(OVERFLOWS.has(options.overflow), 'overflow', given.overflow, 'one of four')
   refuseUnless(options.lane !== undefined, 'priority', given.priority, 'high, normal or low')
   refuseUnless(isWhole(options.stash, 0, MAILBOX_MAX), 'stash', given.stash, '0 to 16 777 216')
   const { handlerMs } = options
