@@ -242,3 +242,30 @@ test('a message that was put aside comes back with its context', () => {
     ['aside', 'trace 7'],
   ])
 })
+
+test('one who has given up waiting does not hold the door open for the next', () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const target = system.spawn(
+    'target',
+    receive<string>(() => undefined),
+    {
+      bound: 4,
+      overflow: 'suspend-sender',
+    },
+  )
+  const rest = target.suspend('user', manual())
+  for (const message of ['a', 'b', 'c', 'd']) target.tell(message)
+  const pass = receive<string>((_, message) => void target.tell(message))
+  const [first, second] = ['first', 'second'].map((name) => system.spawn(name, pass))
+  first?.tell('of the first')
+  while (system.step());
+  second?.tell('of the second')
+  while (system.step());
+  first?.stop()
+  while (system.step());
+
+  rest.resume()
+  system.step()
+
+  assert.equal(system.metrics().blocked_senders, 1) // a quarter is free, not half
+})

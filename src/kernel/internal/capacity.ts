@@ -80,7 +80,8 @@ export function letIn(mail: Mailbox): void {
   for (let next = waiters.peekFront(); next !== undefined; next = waiters.peekFront()) {
     if (!next.cancelled && !ended && mail.room < Math.max(threshold, next.wants)) break
     waiters.popFront()
-    if (!next.cancelled) next.admit()
+    if (next.cancelled) continue
+    next.admit()
     threshold = 1 // the door is open until the mailbox is full again
   }
   if (waiters.length === 0) mail.waiters = null
