@@ -28,10 +28,10 @@ export type Hooks<M> = Readonly<{
 
 /** A behavior is made by `receive`, `setup` or `machine`, and is opaque. */
 export class Behavior<M> {
-  readonly receive: Handler<M>
+  declare readonly receive: Handler<M>
   /** Makes the real behavior, in the actor's own first turn. */
-  readonly start: ((ctx: Context<M>) => Behavior<M>) | undefined
-  readonly onStop: Hooks<M>['onStop'] | undefined
+  declare readonly start: ((ctx: Context<M>) => Behavior<M>) | undefined
+  declare readonly onStop: Hooks<M>['onStop'] | undefined
 
   constructor(
     handler: Handler<M>,

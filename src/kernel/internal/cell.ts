@@ -28,21 +28,21 @@ const BARRED = 2 ** 24
 // What a handler is given as its context is the cell itself; actor.ts supplies those members.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
 export abstract class Cell {
-  receive: Handler<never>
-  credit: number
-  status: number
-  readonly core: Core
-  readonly parent: Cell | null
-  readonly options: Options
-  behavior: Behavior<never>
+  declare receive: Handler<never>
+  declare credit: number
+  declare status: number
+  declare readonly core: Core
+  declare readonly parent: Cell | null
+  declare readonly options: Options
+  declare behavior: Behavior<never>
   /** Children are a list from the youngest, through `elder`. */
-  youngest: Cell | null
-  elder: Cell | null
-  younger: Cell | null
-  mail: Mailbox | null
-  extras: Extras | null
+  declare youngest: Cell | null
+  declare elder: Cell | null
+  declare younger: Cell | null
+  declare mail: Mailbox | null
+  declare extras: Extras | null
   /** The first message of a parked newborn. */
-  first: unknown
+  declare first: unknown
 
   constructor(
     core: Core,

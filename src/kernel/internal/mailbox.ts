@@ -42,20 +42,20 @@ function chunk(): Chunk {
 const spare: Mailbox[] = []
 
 export class Mailbox implements Ready {
-  cell: Cell
-  bound: number
+  declare cell: Cell
+  declare bound: number
   /** How many more messages may wait. Negative while promised mail exceeds the bound. */
-  room: number
-  lane: number
+  declare room: number
+  declare lane: number
   /** Whether there is nothing here but messages in chunks, ever since it was last empty. */
-  plain: boolean
-  urgent: unknown
-  front: Deque<unknown> | null
+  declare plain: boolean
+  declare urgent: unknown
+  declare front: Deque<unknown> | null
   /** Who waits for room here, first come first served. */
-  waiters: Deque<Waiter> | null
-  queued: boolean
-  before: Ready | null
-  after: Ready | null
+  declare waiters: Deque<Waiter> | null
+  declare queued: boolean
+  declare before: Ready | null
+  declare after: Ready | null
   #head: Chunk
   #tail: Chunk
   #headAt: number

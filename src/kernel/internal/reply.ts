@@ -9,17 +9,17 @@ import type { Ref, Refusal } from '../ref.ts'
 import type { Cell } from './cell.ts'
 
 export class Reply implements Ref<unknown>, HeapItem {
-  readonly target: Cell
+  declare readonly target: Cell
   /** Milliseconds it may take; once it has a place in the heap, when it is due. */
-  due: number
-  resolve: ((value: unknown) => void) | null
-  reject: ((reason: unknown) => void) | null
+  declare due: number
+  declare resolve: ((value: unknown) => void) | null
+  declare reject: ((reason: unknown) => void) | null
   /** Neighbours in the nursery of young asks. */
-  previous: Reply | null
-  next: Reply | null
+  declare previous: Reply | null
+  declare next: Reply | null
   /** -1 while it is young. */
-  heapIndex: number
-  onSettled: (() => void) | null
+  declare heapIndex: number
+  declare onSettled: (() => void) | null
 
   constructor(target: Cell, deadlineMs: number) {
     this.target = target
