@@ -96,7 +96,7 @@ export class Actor extends Cell implements Handle<unknown> {
     const chosen =
       options === undefined
         ? core.defaults
-        : readOptions(options as SpawnOptions<never>, core.defaults)
+        : readOptions(options as SpawnOptions<never>, core.defaults, this)
     const status = dispatch.draining && core.express ? chosen.status | NEWBORN : chosen.status
     const child = new Actor(core, this, erased(behavior), chosen, status)
     const elder = this.youngest

@@ -1,19 +1,20 @@
 /** Makes resume conditions come true: each arms what it waits for and can be disarmed. */
-import { unreachable } from '../../std/index.ts'
+import { Accident, fault, unreachable } from '../../std/index.ts'
 import type { ResumeCondition } from '../suspension.ts'
 import { waitForRoom } from './capacity.ts'
 import { Cell } from './cell.ts'
-import type { Core } from './core.ts'
 
 type Disarm = () => void
 const nothing: Disarm = () => undefined
 
 /** Calls `fire` once when the condition comes true, which may be at once. */
-export function arm(condition: ResumeCondition, core: Core, fire: () => void): Disarm {
+export function arm(condition: ResumeCondition, cell: Cell, fire: () => void): Disarm {
+  const { core } = cell
   switch (condition.type) {
     case 'manual':
       return nothing
     case 'after': {
+      if (!(condition.ms >= 0 && condition.ms < Infinity)) throw badTime(cell, condition.ms)
       const entry = core.timers.after(condition.ms, fire)
       return () => void core.timers.cancel(entry)
     }
@@ -29,29 +30,29 @@ export function arm(condition: ResumeCondition, core: Core, fire: () => void): D
       Promise.resolve(condition.promise).then(fire, fire) // whatever it is, it fires once
       return nothing
     case 'all':
-      return armAll(condition.of, core, fire)
+      return armAll(condition.of, cell, fire)
     case 'any':
-      return armAny(condition.of, core, fire)
+      return armAny(condition.of, cell, fire)
     default:
       return unreachable(condition)
   }
 }
 
-function armAll(of: readonly ResumeCondition[], core: Core, fire: () => void): Disarm {
+function armAll(of: readonly ResumeCondition[], cell: Cell, fire: () => void): Disarm {
   let left = of.length
   if (left === 0) {
     fire()
     return nothing
   }
   const disarms = of.map((each) =>
-    arm(each, core, () => {
+    arm(each, cell, () => {
       if (--left === 0) fire()
     }),
   )
   return () => disarms.forEach((disarm) => disarm())
 }
 
-function armAny(of: readonly ResumeCondition[], core: Core, fire: () => void): Disarm {
+function armAny(of: readonly ResumeCondition[], cell: Cell, fire: () => void): Disarm {
   const disarms: Disarm[] = []
   let done = false
   const once = (): void => {
@@ -62,10 +63,21 @@ function armAny(of: readonly ResumeCondition[], core: Core, fire: () => void): D
   }
   for (const each of of) {
     if (done) break
-    disarms.push(arm(each, core, once))
+    disarms.push(arm(each, cell, once))
   }
   return () => {
     done = true
     for (const disarm of disarms) disarm()
   }
+}
+
+function badTime(cell: Cell, ms: number): Accident {
+  return new Accident(
+    fault('bad-option', `${cell.path} cannot rest for ${ms} ms`, {
+      actor: cell.path,
+      option: 'ms',
+      given: ms,
+      remedy: 'give a finite number of milliseconds from 0, or rest until something happens',
+    }),
+  )
 }

@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { Accident, fault } from '../../std/index.ts'
 import type { Overflow, SpawnOptions } from '../behavior.ts'
-import { stop, type Supervision } from '../supervision.ts'
+import { stop, type Backoff, type Supervision } from '../supervision.ts'
 import { EXPRESS_MAX } from './dispatch.ts'
 import { HIGH, LOW, NORMAL } from './ready-queue.ts'
 import { BOX_ONLY, DOOR } from './status.ts'
@@ -48,8 +48,15 @@ const OVERFLOWS: ReadonlySet<string> = new Set<Overflow>([
   'suspend-sender',
 ])
 
-/** Fills in defaults; throws `bad-option` naming the first option that cannot be. */
-export function readOptions(given: SpawnOptions<never>, defaults: Options): Options {
+/**
+ * Fills in defaults; throws `bad-option` naming the first option that cannot be, and whoever wanted
+ * to spawn with it.
+ */
+export function readOptions(
+  given: SpawnOptions<never>,
+  defaults: Options,
+  spawner?: Readonly<{ path: string }>,
+): Options {
   const options = {
     bound: given.bound ?? defaults.bound,
     overflow: given.overflow ?? defaults.overflow,
@@ -59,12 +66,20 @@ export function readOptions(given: SpawnOptions<never>, defaults: Options): Opti
     handlerMs: given.handlerMs,
     stash: given.stash ?? defaults.stash,
   }
-  refuseUnless(isWhole(options.bound, 1, MAILBOX_MAX), 'bound', given.bound, '1 to 16 777 216')
-  refuseUnless(OVERFLOWS.has(options.overflow), 'overflow', given.overflow, 'one of four')
-  refuseUnless(options.lane !== undefined, 'priority', given.priority, 'high, normal or low')
-  refuseUnless(isWhole(options.stash, 0, MAILBOX_MAX), 'stash', given.stash, '0 to 16 777 216')
-  const { handlerMs } = options
-  refuseUnless(handlerMs === undefined || handlerMs > 0, 'handlerMs', handlerMs, 'above 0')
+  const { bound, overflow, lane, stash, handlerMs, supervision } = options
+  const refuseUnless = (
+    valid: boolean,
+    option: keyof SpawnOptions<never>,
+    allowed: string,
+  ): void => {
+    if (!valid) throw badOption(spawner?.path ?? '/', option, given[option], allowed)
+  }
+  refuseUnless(isWhole(bound, 1, MAILBOX_MAX), 'bound', '1 to 16 777 216')
+  refuseUnless(OVERFLOWS.has(overflow), 'overflow', [...OVERFLOWS].join(', '))
+  refuseUnless(lane !== undefined, 'priority', Object.keys(LANES).join(', '))
+  refuseUnless(isWhole(stash, 0, MAILBOX_MAX), 'stash', '0 to 16 777 216')
+  refuseUnless(handlerMs === undefined || handlerMs > 0, 'handlerMs', 'above 0')
+  refuseUnless(isPossible(supervision), 'supervision', 'numbers from 0, a jitter up to 1')
   return { ...options, status: defaults.status | statusFor(options) }
 }
 
@@ -79,10 +94,34 @@ function isWhole(value: number, min: number, max: number): boolean {
   return Number.isSafeInteger(value) && value >= min && value <= max
 }
 
-function refuseUnless(valid: boolean, option: string, given: unknown, allowed: string): void {
-  if (valid) return
-  throw new Accident(
-    fault('bad-option', `the option ${option} cannot be ${String(given)}`, {
+function isPossible(supervision: Supervision): boolean {
+  switch (supervision.type) {
+    case 'retry':
+      return areLimits(supervision) && isPossible(supervision.otherwise)
+    case 'restart':
+      return areLimits(supervision) && supervision.windowMs >= 0
+    case 'resume':
+    case 'stop':
+    case 'escalate':
+      return true
+    default:
+      return false
+  }
+}
+
+function isTime(ms: number): boolean {
+  return Number.isFinite(ms) && ms >= 0
+}
+
+function areLimits({ max, backoff }: Readonly<{ max: number; backoff: Backoff }>): boolean {
+  const { minMs, maxMs, factor, jitter } = backoff
+  return max >= 0 && isTime(minMs) && isTime(maxMs) && factor >= 0 && jitter >= 0 && jitter <= 1
+}
+
+function badOption(actor: string, option: string, given: unknown, allowed: string): Accident {
+  return new Accident(
+    fault('bad-option', `the option ${option} cannot have the value given`, {
+      actor,
       option,
       given,
       remedy: `give ${option} a value of: ${allowed}`,

@@ -40,6 +40,8 @@ export class Signals {
     if (this.#sticky.size >= STICKY_SIGNALS_MAX && !this.#sticky.has(key)) {
       throw new Accident(
         fault('too-many-signals', `the sticky signal ${key} cannot be kept`, {
+          actor: '/',
+          key,
           limit: STICKY_SIGNALS_MAX,
           remedy: 'let an actor wait for the signals that were sent, or send without sticky',
         }),

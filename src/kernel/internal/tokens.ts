@@ -59,7 +59,7 @@ export function suspend(cell: Cell, reason: SuspendReason, condition: ResumeCond
   const token = hold(cell, reason, condition)
   if (!token.active) return token
   try {
-    const disarm = arm(condition, cell.core, () => {
+    const disarm = arm(condition, cell, () => {
       if (token.active) token.resume()
     })
     if (token.active) token.disarm = disarm
