@@ -61,8 +61,12 @@ let yields = 0
 let holdMax = 0
 let readInDrain = false
 
+/** Newborns with their first messages. One that runs keeps its place meanwhile, as on the express lane. */
 const parked: (Cell | null)[] = []
 let parkedFrom = 0
+let parkedAt = -1
+/** Places of newborns that ran while newer ones were parked above them. */
+let parkedGaps = 0
 
 function emptyRing(length: number): unknown[] {
   return Array.from<unknown>({ length }).fill(null)
@@ -183,6 +187,7 @@ export function endDrain(stillArmed: boolean): void {
 /** Who is having its turn on this thread, if anybody. */
 export function current(): Cell | null {
   if (running !== null) return running
+  if (parkedAt >= 0) return parked[parkedAt] as Cell
   return draining && head !== tail ? (ring[head] as Cell) : null
 }
 
@@ -247,25 +252,49 @@ export function park(cell: Cell): void {
   if (!armed) wakeLoop()
 }
 
-export function newestParked(): Cell | null {
-  if (parked.length === parkedFrom) return null
-  const cell = parked.pop() as Cell
-  if (parked.length === parkedFrom && parkedFrom > 0) {
-    parked.length = 0
-    parkedFrom = 0
+/** The newest newborn, whose turn it is from here to `leaveParked`. */
+export function enterNewest(): Cell | null {
+  while (parked.length > parkedFrom) {
+    const at = parked.length - 1
+    const cell = parked[at] as Cell | null
+    if (cell !== null) {
+      parkedAt = at
+      return cell
+    }
+    parked.pop()
+    parkedGaps--
   }
-  return cell
+  if (parkedFrom > 0) clearParked()
+  return null
 }
 
-export function oldestParked(): Cell | null {
-  if (parked.length === parkedFrom) return null
-  const cell = parked[parkedFrom] as Cell
-  parked[parkedFrom++] = null
-  if (parked.length === parkedFrom) {
-    parked.length = 0
-    parkedFrom = 0
+/** The oldest newborn, whose turn it is from here to `leaveParked`. */
+export function enterOldest(): Cell | null {
+  for (; parkedFrom < parked.length; parkedFrom++) {
+    const cell = parked[parkedFrom] as Cell | null
+    if (cell !== null) {
+      parkedAt = parkedFrom
+      return cell
+    }
+    parkedGaps--
   }
-  return cell
+  clearParked()
+  return null
+}
+
+export function leaveParked(): void {
+  if (parkedAt === parked.length - 1) parked.pop()
+  else {
+    parked[parkedAt] = null
+    parkedGaps++
+  }
+  parkedAt = -1
+}
+
+function clearParked(): void {
+  parked.length = 0
+  parkedFrom = 0
+  parkedGaps = 0
 }
 
 export function displace(entries: number): void {
@@ -285,7 +314,7 @@ export function listen(change: 1 | -1): void {
 
 /** Express entries and parked cells that may run. */
 export function expressDepth(): number {
-  return (((tail - head) & mask) >> 1) - displaced + parked.length - parkedFrom
+  return (((tail - head) & mask) >> 1) - displaced + parked.length - parkedFrom - parkedGaps
 }
 
 /** Of the whole thread, all systems together. */

@@ -191,10 +191,10 @@ export function invokeParked(cell: Cell): void {
   const message = cell.first
   cell.first = undefined
   if (cell.status !== PARKED || dispatch.isListening()) {
+    dispatch.leaveParked()
     unpark(cell, message)
     return
   }
-  dispatch.setRunning(cell)
   releaseNewborn(cell)
   try {
     const next = cell.receive(cell, message as never)
@@ -202,7 +202,7 @@ export function invokeParked(cell: Cell): void {
   } catch (error) {
     fail(cell, message, error)
   }
-  dispatch.setRunning(null)
+  dispatch.leaveParked()
   wake(cell)
 }
 

@@ -34,7 +34,7 @@ dispatch.connect({
 
 function turn(): void {
   dispatch.startTurn()
-  const oldest = dispatch.oldestParked()
+  const oldest = dispatch.enterOldest()
   if (oldest !== null) invokeParked(oldest)
   drain()
 }
@@ -96,7 +96,7 @@ function runAhead(cell: Cell): void {
 function runNext(): boolean {
   const mail = ready.depth > 0 ? ready.take() : undefined
   if (mail !== undefined) runMailbox(mail)
-  const newborn = dispatch.newestParked()
+  const newborn = dispatch.enterNewest()
   if (newborn === null) return mail !== undefined
   invokeParked(newborn)
   if (dispatch.spent()) dispatch.refuel()
