@@ -20,6 +20,12 @@ export class Waiting {
   readonly cell: Cell
   mail: unknown = undefined
   promise: PromiseLike<unknown> | null = null
+  /** What running the cell comes to while it waits; one object for all its handlers. */
+  readonly result: {
+    readonly type: 'suspended'
+    readonly reason: 'await'
+    readonly resumeOn: { readonly type: 'promise'; promise: PromiseLike<unknown> }
+  }
   /** Counts the handlers; a sweep that finds the same number twice has found a slow one. */
   turn = 0
   watched = false
@@ -31,6 +37,8 @@ export class Waiting {
 
   constructor(cell: Cell, apply: Apply) {
     this.cell = cell
+    const resumeOn = { type: 'promise' as const, promise: Promise.resolve() }
+    this.result = { type: 'suspended', reason: 'await', resumeOn }
     this.settled = (step) => {
       if (!this.#close()) return
       const claimed = claim()
@@ -50,6 +58,7 @@ export class Waiting {
     const { cell } = this
     this.mail = mail
     this.promise = promise
+    this.result.resumeOn.promise = promise
     this.turn++
     raise(cell, AWAIT)
     rest(cell)
@@ -109,6 +118,6 @@ function asRunning(cell: Cell, work: () => void): void {
 
 /** A settled promise is a turn of its own: an idle loop runs in it, without another hop. */
 function goOn(cell: Cell, claimed: boolean): void {
-  wake(cell)
-  if (claimed) drainClaimed()
+  if (claimed) drainClaimed(cell)
+  else wake(cell)
 }

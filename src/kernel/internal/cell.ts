@@ -144,12 +144,14 @@ export function rest(cell: Cell): void {
 
 /** Registers a cell that has something to do and may do it. */
 export function wake(cell: Cell): void {
-  const { mail, status } = cell
-  if (mail === null || mail.queued || dispatch.running === cell) return
-  if ((status & SYSTEM) === 0) {
-    if ((status & HALTED) !== 0 || mail.isEmpty || expressOf(cell) > 0) return
-  }
-  cell.core.ready.register(mail)
+  if (cell.mail !== null && hasWork(cell, cell.mail)) cell.core.ready.register(cell.mail)
+}
+
+/** Whether a cell could have a turn now and neither has it nor stands in line for it. */
+export function hasWork(cell: Cell, mail: Mailbox): boolean {
+  if (mail.queued || dispatch.running === cell) return false
+  if ((cell.status & SYSTEM) !== 0) return true
+  return (cell.status & HALTED) === 0 && !mail.isEmpty && expressOf(cell) === 0
 }
 
 /** Mail that must arrive, such as what was promised to the actor: it may exceed the bound. */

@@ -107,6 +107,10 @@ export function runExpress(): boolean {
   return false
 }
 
+export function isDrained(): boolean {
+  return head === tail && parked.length === parkedFrom && !overBudget
+}
+
 export function headCell(): Cell {
   return ring[head] as Cell
 }
@@ -136,8 +140,8 @@ function grow(): void {
 export type Loop = Readonly<{
   /** Drains in a microtask. */
   soon: () => void
-  /** Drains at once. */
-  now: () => void
+  /** Drains at once, from a cell that has not stood in line. */
+  now: (cell: Cell) => void
   /** Does what a handler answered. */
   follow: (cell: Cell, message: unknown, next: Next<never>) => void
   /** Deals with the head entry, which its cell may not take as it is, and pops it. */
@@ -157,8 +161,8 @@ export function claim(): boolean {
   return true
 }
 
-export function drainClaimed(): void {
-  loop.now()
+export function drainClaimed(first: Cell): void {
+  loop.now(first)
 }
 
 export function wakeLoop(): void {

@@ -6,7 +6,7 @@
  * suspended cell goes on.
  */
 import { Behavior, type Next, type Step } from '../behavior.ts'
-import { manual, settled } from '../suspension.ts'
+import { manual } from '../suspension.ts'
 import { Waiting } from './awaiting.ts'
 import { letIn } from './capacity.ts'
 import {
@@ -51,9 +51,8 @@ export function judge(cell: Cell): InvokeResult {
       const { reason, condition } = extras.token
       return { type: 'suspended', reason, resumeOn: condition }
     }
-    const promise = extras?.awaiting?.promise ?? null
-    if ((status & AWAIT) !== 0 && promise !== null) {
-      return { type: 'suspended', reason: 'await', resumeOn: settled(promise) }
+    if ((status & AWAIT) !== 0 && extras !== null && extras.awaiting !== null) {
+      return extras.awaiting.result
     }
     return { type: 'suspended', reason: 'supervision', resumeOn: manual() }
   }

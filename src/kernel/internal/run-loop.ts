@@ -7,7 +7,7 @@
  * ones cannot starve I/O either.
  */
 import { afterIo, afterTurn } from '../../std/index.ts'
-import { mailboxOf, wake, type Cell } from './cell.ts'
+import { hasWork, mailboxOf, wake, type Cell } from './cell.ts'
 import * as dispatch from './dispatch.ts'
 import { fail } from './failing.ts'
 import { apply, invoke, invokeParked, surfaceHead } from './invoker.ts'
@@ -26,7 +26,7 @@ export const ready: ReadyQueue<Mailbox> = new ReadyQueue((mail) => {
 
 dispatch.connect({
   soon: () => afterTurn(drain),
-  now: drain,
+  now: drainFrom,
   follow: apply,
   setAside,
   meanwhile: () => void runNext(),
@@ -41,6 +41,19 @@ function turn(): void {
 
 function drain(): void {
   dispatch.startDrain()
+  runOn()
+}
+
+function drainFrom(cell: Cell): void {
+  dispatch.startDrain()
+  const { mail } = cell
+  if (mail !== null && cell.core.ready === ready && hasWork(cell, mail)) runMailbox(mail)
+  else wake(cell)
+  if (ready.depth === 0 && dispatch.isDrained()) dispatch.endDrain(false)
+  else runOn()
+}
+
+function runOn(): void {
   while (!runAll()) {
     // An express handler threw: it has been dealt with, the loop goes on behind it.
   }
