@@ -15,6 +15,8 @@ export type Orders = Readonly<{
   heartbeat: Int32Array<SharedArrayBuffer>
   /** One word: the smallest `slowTurnMs` of the systems that are watched. */
   slowMs: Int32Array<SharedArrayBuffer>
+  /** One word, written here: when the watched thread was asked, in wall time. */
+  askedAt: Float64Array<SharedArrayBuffer>
   /** Where the watched thread can be asked; null where the inspector does not reach it. */
   hook: string | null
 }>
@@ -23,23 +25,25 @@ export type Orders = Readonly<{
 type Stall = {
   readonly beat: number
   looks: number
-  /** When it was first asked about. */
-  askedAt: number
-  /** When what holds the thread is to be named; undefined until it is known what does. */
-  nameAt: number | undefined
-  inspected: boolean
+  /** Since when there is no answer. */
+  silentAt: number | undefined
+  /** When what holds the thread is to be named, as far as it is known. */
+  nameAt: number
   /** It was written that nothing is known. */
   unknown: boolean
-  /** There is nothing left to find out. */
-  closed: boolean
+  inspected: boolean
+  /** A debugger has stopped the thread, so what is measured means nothing. */
+  paused: boolean
 }
 
 const LOOKS_PER_SLOW_TURN = 4
 const LOOK_MS_MIN = 50
+const ANSWER_MS_MIN = 1_000 // less than 1 is usual, but a busy machine may let it wait
+const BURNING_SHARE = 0.1 // a loop has less than a whole core where there are few
 const STDERR = 2
 const SLEEP = new Int32Array(new SharedArrayBuffer(4))
 
-const { heartbeat, slowMs, hook }: Orders = workerData
+const { heartbeat, slowMs, askedAt, hook }: Orders = workerData
 const log = lineLog((line) => void writeSync(STDERR, `${line}\n`))
 
 let stall = stallAt(0)
@@ -68,7 +72,7 @@ function look(): boolean {
 
 function untilNextLook(): number {
   const lookMs = Math.max(LOOK_MS_MIN, slowMs[0]! / LOOKS_PER_SLOW_TURN)
-  const nameMs = stall.nameAt === undefined ? 0 : stall.nameAt - systemClock.monotonic()
+  const nameMs = stall.nameAt - systemClock.monotonic()
   return nameMs > 0 ? Math.min(nameMs, lookMs) : lookMs
 }
 
@@ -77,7 +81,7 @@ function isBurning(): boolean {
   const now = systemClock.monotonic()
   const cpu = process.cpuUsage()
   const usedMs = (cpu.user + cpu.system - cpuBefore.user - cpuBefore.system) / 1_000
-  const burning = usedMs > (now - lookedAt) / 2
+  const burning = usedMs > (now - lookedAt) * BURNING_SHARE
   lookedAt = now
   cpuBefore = cpu
   return burning
@@ -87,49 +91,48 @@ function stallAt(beat: number): Stall {
   return {
     beat,
     looks: 0,
-    askedAt: 0,
-    nameAt: undefined,
-    inspected: false,
+    silentAt: undefined,
+    nameAt: 0,
     unknown: false,
-    closed: false,
+    inspected: false,
+    paused: false,
   }
 }
 
 function pursue(about: Stall): void {
-  if (about.closed) return
-  const now = systemClock.monotonic()
-  if (about.askedAt === 0) about.askedAt = now
-  const heldMs = Math.round(now - about.askedAt)
-  if (about.nameAt === undefined && heldMs >= slowMs[0]! && !about.unknown) {
+  if (about.paused) return
+  about.silentAt ??= systemClock.monotonic()
+  const silentMs = Math.round(systemClock.monotonic() - about.silentAt)
+  if (silentMs >= Math.max(ANSWER_MS_MIN, slowMs[0]!) && !about.unknown) {
     about.unknown = true
-    log.warn('the thread is held, and does not say by what', { heldMs })
+    log.warn('the thread is held, and does not say by what', { heldMs: silentMs })
   }
   if (hook !== null && !asking) void ask(about, hook)
 }
 
 async function ask(about: Stall, key: string): Promise<void> {
   asking = true
-  const sight =
-    about.inspected && (await isPaused()) ? 'paused' : await call(key, systemClock.now())
+  about.paused = about.inspected && (await isPaused())
+  const sight = about.paused ? undefined : await call(key)
   asking = false
   if (sight === undefined) return
-  if (sight === 'paused') {
-    about.closed = true
-  } else if (sight === 'idle') {
+  if (sight === 'idle') {
     if (stall === about) stall = stallAt(about.beat)
-  } else {
-    about.inspected = sight.inspected
-    about.nameAt = systemClock.monotonic() + sight.leftMs
-    if (sight.named === null) return
-    about.closed = true
-    const what = sight.named.actor === undefined ? 'something outside of a turn' : 'a turn'
-    log.warn(`${what} holds the thread`, sight.named)
+    return
   }
+  about.silentAt = undefined
+  about.nameAt = systemClock.monotonic() + sight.leftMs
+  about.inspected = sight.inspected
+  if (sight.named === null) return
+  const what = sight.named.actor === undefined ? 'something outside of a turn' : 'a turn'
+  log.warn(`${what} holds the thread`, sight.named)
 }
 
 /** What the watched thread answers; undefined where it cannot be asked. */
-function call(key: string, askedAt: number): Promise<Sight | undefined> {
-  const expression = `globalThis[Symbol.for('${key}')]?.(${askedAt})`
+function call(key: string): Promise<Sight | undefined> {
+  // Always the same text, because the engine keeps what it has compiled.
+  const expression = `globalThis[Symbol.for('${key}')]?.()`
+  askedAt[0] = systemClock.now()
   return withSession((session, done) => {
     session.post('Runtime.evaluate', { expression, returnByValue: true }, (error, answer) => {
       done(error === null ? answer.result.value : undefined)

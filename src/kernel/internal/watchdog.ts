@@ -11,6 +11,7 @@
  * is to be counted and logged waits until the running code has returned. The inspector only
  * evaluates: no debugger is enabled, so nothing is paused and nothing is deoptimised.
  */
+import type * as Inspector from 'node:inspector'
 import { getCallSites, type CallSiteObject } from 'node:util'
 import { isMainThread, Worker } from 'node:worker_threads'
 import { afterTurn, freshId, PRODUCT, systemClock } from '../../std/index.ts'
@@ -23,7 +24,7 @@ import type { Orders } from './watchdog-thread.ts'
 export type Sight =
   | 'idle'
   | Readonly<{
-      /** How long what runs may go on before it is named. */
+      /** How long what runs may go on before it is named; below zero once it is. */
       leftMs: number
       named: Named | null
       /** Whether a debugger can stop the thread. */
@@ -33,7 +34,7 @@ export type Sight =
 /** Without an actor it is something outside of a turn, such as what follows an `await`. */
 export type Named = Readonly<{ heldMs: number; system?: string; actor?: string; where: string }>
 
-type Dog = Readonly<{ worker: Worker; hook: symbol }>
+type Dog = Readonly<{ worker: Worker; hook: symbol; inspector: typeof Inspector }>
 
 const SLOW_MS_MAX = 2 ** 31 - 1
 const FRAMES_MAX = 50
@@ -42,16 +43,17 @@ const KERNEL = new URL('..', import.meta.url).href
 
 const watched = new Map<Core, number>()
 const slowMs = new Int32Array(new SharedArrayBuffer(4))
+const askedAt = new Float64Array(new SharedArrayBuffer(8))
 let dog: Dog | null = null
 
 /** What was running at the last look, and since when it is known to. */
-const seen = { cell: null as Cell | null, beat: 0, count: 0, since: 0 }
+const seen = { cell: null as Cell | null, beat: 0, count: 0, since: 0, named: false }
 
 /** Has turns of more than `ms` on this thread named, until the answer is called. */
 export function watchThread(core: Core, ms: number): () => void {
+  dog ??= start()
   watched.set(core, Math.min(Math.ceil(ms), SLOW_MS_MAX))
   slowMs[0] = smallest()
-  dog ??= start()
   return () => {
     if (!watched.delete(core)) return
     slowMs[0] = smallest()
@@ -65,10 +67,7 @@ function smallest(): number {
 
 function start(): Dog {
   const name = `${PRODUCT}.watchdog.${freshId()}`
-  const hook = Symbol.for(name)
-  Object.defineProperty(globalThis, hook, { configurable: true, value: look })
-  // The inspector reaches the main thread alone.
-  const orders: Orders = { heartbeat, slowMs, hook: isMainThread ? name : null }
+  const orders: Orders = { heartbeat, slowMs, askedAt, hook: canBeAsked() ? name : null }
   // The thread's file has the extension of this one: .ts in development, .js when released.
   const extension = /\.\w+$/.exec(import.meta.url)?.[0] ?? '.js'
   const worker = new Worker(new URL(`./watchdog-thread${extension}`, import.meta.url), {
@@ -81,7 +80,16 @@ function start(): Dog {
     for (const { log } of watched.keys()) log.error('the watchdog has ended', { error })
     if (dog?.worker === worker) stop()
   })
-  return { worker, hook }
+  const hook = Symbol.for(name)
+  Object.defineProperty(globalThis, hook, { configurable: true, value: look })
+  return { worker, hook, inspector: process.getBuiltinModule('node:inspector') }
+}
+
+/** The inspector reaches the main thread alone, and ends a process that is not permitted to use it. */
+function canBeAsked(): boolean {
+  // Whatever its type says, it is there only under the permission model.
+  const isPermitted = !Object.hasOwn(process, 'permission') || process.permission.has('inspector')
+  return isMainThread && isPermitted
 }
 
 function stop(): void {
@@ -92,17 +100,18 @@ function stop(): void {
   seen.cell = null
 }
 
-/** Called from outside, in the middle of anything; `askedAt` is wall time. */
-function look(askedAt: number): Sight {
+/** Called from outside, in the middle of anything. */
+function look(): Sight {
   const frames = getCallSites(FRAMES_MAX).slice(OWN_FRAMES)
   if (frames.length === 0) return 'idle'
-  recognise(askedAt)
+  recognise()
   const { cell, since } = seen
   const heldMs = Math.round(systemClock.monotonic() - since)
   const leftMs = ((cell && watched.get(cell.core)) ?? smallest()) - heldMs
-  const inspected = process.getBuiltinModule('node:inspector').url() !== undefined
-  if (leftMs > 0) return { leftMs, named: null, inspected }
+  const inspected = dog?.inspector.url() !== undefined
+  if (leftMs > 0 || seen.named) return { leftMs, named: null, inspected }
 
+  seen.named = true
   const where = whereabouts(frames, KERNEL)
   afterTurn(() => report(cell, Math.round(systemClock.monotonic() - since), where))
   const who = cell === null ? {} : { system: cell.core.name, actor: cell.path }
@@ -113,7 +122,7 @@ function look(askedAt: number): Sight {
  * The heartbeat alone does not tell turns apart, because it moves once for many short ones. With the
  * number of messages run so far it does.
  */
-function recognise(askedAt: number): void {
+function recognise(): void {
   const cell = current()
   const beat = heartbeat[0]!
   const count = threadFigures().messages
@@ -121,8 +130,9 @@ function recognise(askedAt: number): void {
   seen.cell = cell
   seen.beat = beat
   seen.count = count
+  seen.named = false
   // Running code answers at once. What answers late was in one call out of it all the while.
-  seen.since = systemClock.monotonic() - Math.max(0, systemClock.now() - askedAt)
+  seen.since = systemClock.monotonic() - Math.max(0, systemClock.now() - askedAt[0]!)
   if (cell === null) afterTurn(moveOn)
 }
 
