@@ -38,6 +38,10 @@ function chunk(): Chunk {
   return pool.pop() ?? new Chunk(CHUNK)
 }
 
+/** Whose a spare mailbox is: it must not keep a cell that has ended, and everything behind it. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const NOBODY = Object.freeze({}) as Cell
+
 /** Mailboxes of cells that need none any more. */
 const spare: Mailbox[] = []
 
@@ -93,7 +97,9 @@ export class Mailbox implements Ready {
   /** An empty mailbox that its cell has let go of. */
   close(): void {
     this.trim()
-    if (spare.length < POOL_MAX) spare.push(this)
+    if (spare.length >= POOL_MAX) return
+    this.cell = NOBODY
+    spare.push(this)
   }
 
   /** Whether the cell has no mail at all, here or on the express lane. */
