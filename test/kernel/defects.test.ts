@@ -24,6 +24,18 @@ async function quiet(system: System): Promise<void> {
   while (system.metrics().ready_depth > 0)
 }
 
+function fullTarget(system: System): Handle<string> {
+  const options = { bound: 1, overflow: 'suspend-sender' } as const
+  const target = system.spawn(
+    'target',
+    receive<string>(() => undefined),
+    options,
+  )
+  target.suspend('user', manual())
+  target.tell('first')
+  return target
+}
+
 function throwing(): void {
   throw new Error('as planned')
 }
@@ -143,18 +155,6 @@ test('the last words of an actor that was held up before arrive when there is ro
 })
 
 describe('what the code of an actor tells outside its handlers is told by that actor', () => {
-  function fullTarget(system: System): Handle<string> {
-    const options = { bound: 1, overflow: 'suspend-sender' } as const
-    const target = system.spawn(
-      'target',
-      receive<string>(() => undefined),
-      options,
-    )
-    target.suspend('user', manual())
-    target.tell('first')
-    return target
-  }
-
   test('by the onStop of a restart, with somebody else next on the express lane', async () => {
     await using system = createSystem()
     const target = fullTarget(system)
@@ -268,4 +268,62 @@ test('one who has given up waiting does not hold the door open for the next', ()
   system.step()
 
   assert.equal(system.metrics().blocked_senders, 1) // a quarter is free, not half
+})
+
+test('a newborn that has had a turn already keeps count of its mail', async () => {
+  await using system = createSystem()
+  const seen: string[] = []
+  let child: Handle<string> | undefined
+  const parent = system.spawn(
+    'parent',
+    receive<string>((ctx, message) => {
+      if (message === 'tell') child?.tell('first')
+      if (message !== 'spawn') return
+      const born = setup<string>(() => receive<string>((_, told) => void seen.push(told)))
+      const ref = ctx.spawn('child', born)
+      child = ref as Handle<string>
+    }),
+  )
+  parent.tell('spawn')
+  await quiet(system)
+  parent.tell('tell')
+  await quiet(system)
+
+  for (const message of ['a', 'b', 'c']) child?.tell(message)
+  const rest = child?.suspend('user', manual())
+  await quiet(system)
+  rest?.resume()
+  for (let turn = 0; turn < 20; turn++) await new Promise<void>(afterIo)
+
+  assert.deepEqual(seen, ['first', 'a', 'b', 'c'])
+  assert.equal(system.metrics().ready_depth, 0)
+})
+
+test('an actor that restarts is not in the ready queue, whatever it told itself before', async () => {
+  await using system = createSystem()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const idle = receive<string>(() => undefined, { onStop: () => promise })
+  const actor = system.spawn(
+    'actor',
+    receive<string>((ctx, message) => {
+      if (message !== 'fail') return
+      ctx.spawn('child', idle)
+      withContext('any', () => ctx.self.tell('later'))
+      depths.push(system.metrics().ready_depth)
+      throw new Error('as planned')
+    }),
+    { supervision: restart({ backoff: { minMs: 0 } }) },
+  )
+  const depths: number[] = []
+  const observer = system.spawn(
+    'observer',
+    receive<string>(() => void depths.push(system.metrics().ready_depth)),
+  )
+
+  actor.tell('fail')
+  observer.tell('look')
+  await quiet(system)
+  resolve()
+
+  assert.deepEqual(depths, [3, 2]) // the observer, itself, and a child that is asked to stop
 })

@@ -32,7 +32,8 @@ import { hold } from './tokens.ts'
 /** `inTurn`: it has waited for its place, so whoever waits still does so behind it. */
 export function accept(cell: Cell, message: unknown, inTurn = false): Refusal | undefined {
   const { status, mail } = cell
-  if (status === NEWBORN && dispatch.draining && dispatch.ambient === undefined) {
+  const isFresh = status === NEWBORN && mail === null
+  if (isFresh && dispatch.draining && dispatch.ambient === undefined) {
     parkWith(cell, message)
     return undefined
   }

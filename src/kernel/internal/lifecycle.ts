@@ -63,6 +63,7 @@ export function abandon(cell: Cell): void {
 
 export function beginRestart(cell: Cell, pause: number): void {
   raise(cell, RESTARTING)
+  rest(cell)
   giveUpLife(cell)
   extrasOf(cell).failing = null
   if (pause > 0) suspend(cell, 'supervision', after(pause))
