@@ -223,8 +223,7 @@ export function returnFuel(unused: number): void {
 /** Makes the loop look up from the express lane after the current message. */
 export function hurry(): void {
   if (fuel <= 0) return
-  burnt += grant - fuel
-  grant = Math.max(1, grant - fuel)
+  grant = Math.max(1, grant - fuel) // what is burnt of it is counted at the next refuel
   fuel = 0
 }
 
