@@ -185,6 +185,14 @@ describe('an async handler', () => {
         'fails',
       ],
       [{ then: 7 }, 'fails'],
+      [
+        new Proxy(Promise.resolve(), {
+          getPrototypeOf() {
+            throw error
+          },
+        }),
+        'fails',
+      ],
       [thenable((ok) => ok(7)), 'fails'],
     ]
     for (const [index, [answer, outcome]] of cases.entries()) {

@@ -34,6 +34,21 @@ function scribe<M>(notes: M[]): Behavior<M> {
   return receive<M>((_ctx, message) => void notes.push(message))
 }
 
+function refuse(): never {
+  throw new Error('do not touch')
+}
+
+/** Throws whatever is done with it. */
+function hostile(): unknown {
+  return new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse })
+}
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
 const deaf = receive<string>(() => undefined)
 
 describe('system', () => {
@@ -98,6 +113,42 @@ describe('system', () => {
     run(system)
 
     assert.deepEqual(notes, values)
+  })
+
+  test('even what cannot be touched can be a message, on every way it may go', async () => {
+    for (const message of [hostile(), revoked()]) {
+      for (const listens of [false, true]) {
+        const system = stepped()
+        if (listens) system.trace(() => undefined)
+        let handled = 0
+        const counting = receive<unknown>(() => void handled++)
+        const full = system.spawn('full', counting, { bound: 1 })
+        full.tell(message)
+        assert.equal(full.tell(message)?.code, 'mailbox-full')
+        const dropping = system.spawn('dropping', counting, { bound: 1, overflow: 'drop-oldest' })
+        for (let n = 0; n < 2; n++) dropping.tell(message)
+        const failing = system.spawn(
+          'failing',
+          receive<unknown>(() => {
+            throw new Error('no')
+          }),
+        )
+        for (let n = 0; n < 2; n++) failing.tell(message)
+        run(system)
+
+        assert.equal(handled, 2)
+        assert.equal(failing.tell(message)?.code, 'actor-stopped')
+        assert.equal(system.metrics().failures, 1)
+        const { dead_letters } = system.metrics()
+        assert.deepEqual(dead_letters, { 'mailbox-full': 1, 'dropped-oldest': 1, stopped: 2 })
+
+        await using running = createSystem()
+        const plain = running.spawn('plain', counting)
+        for (let n = 0; n < 100; n++) plain.tell(message)
+        plain.stop()
+        assert.equal((await plain.ended).cause, 'stopped')
+      }
+    }
   })
 
   test('a behavior answered by a handler takes the next message', () => {

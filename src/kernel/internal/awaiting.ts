@@ -56,6 +56,8 @@ export class Waiting {
 
   open(mail: unknown, promise: PromiseLike<Step<never>>): void {
     const { cell } = this
+    // Anybody's thenable may throw or call back twice; a promise does neither.
+    const settling = promise instanceof Promise ? promise : Promise.resolve(promise)
     this.mail = mail
     this.promise = promise
     this.result.resumeOn.promise = promise
@@ -65,8 +67,6 @@ export class Waiting {
     const limit = cell.options.handlerMs
     if (limit !== undefined) this.#limit = cell.core.timers.after(limit, () => this.#overdue(limit))
     cell.core.slowTurns.watch(this)
-    // Anybody's thenable may throw or call back twice; a promise does neither.
-    const settling = promise instanceof Promise ? promise : Promise.resolve(promise)
     settling.then(this.settled, this.failed)
   }
 

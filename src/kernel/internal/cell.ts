@@ -20,7 +20,7 @@ import * as dispatch from './dispatch.ts'
 import { Extras } from './extras.ts'
 import { Mailbox, NONE } from './mailbox.ts'
 import type { Options } from './options.ts'
-import { Special } from './special.ts'
+import { isSpecial, type Special } from './special.ts'
 import { BOXED, ENDING, HALTED, SUSPEND, SUSPENDED, SYSTEM } from './status.ts'
 
 const BARRED = 2 ** 24
@@ -176,7 +176,7 @@ export function deliverUrgent(cell: Cell, urgent: unknown): void {
 /** What was urgent for an earlier behavior is not for the next. A message stays. */
 export function withdrawUrgent(cell: Cell): void {
   const { mail } = cell
-  if (mail === null || !(mail.urgent instanceof Special) || mail.urgent.isMessage) return
+  if (mail === null || !isSpecial(mail.urgent) || mail.urgent.isMessage) return
   mail.urgent = NONE
 }
 

@@ -5,7 +5,7 @@
 import { Deque } from '../../std/index.ts'
 import type { Core } from './core.ts'
 import { Listeners } from './listeners.ts'
-import { Special } from './special.ts'
+import { isSpecial } from './special.ts'
 
 /** Dead letters kept for inspection. */
 export const DEAD_LETTERS_KEPT_MAX = 100
@@ -44,7 +44,7 @@ export class DeadLetterOffice {
   add(path: string, mail: unknown, reason: DeadLetterReason): void {
     const { metrics, clock, tracer } = this.#core
     metrics.deadLetters.set(reason, (metrics.deadLetters.get(reason) ?? 0) + 1)
-    const message = mail instanceof Special ? mail.about : mail
+    const message = isSpecial(mail) ? mail.about : mail
     const letter = { reason, path, message, at: clock.monotonic() }
     this.#kept.pushBack(letter)
     if (this.#kept.length > DEAD_LETTERS_KEPT_MAX) this.#kept.popFront()

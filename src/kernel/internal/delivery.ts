@@ -25,7 +25,7 @@ import {
   refuseStopped,
   type Issue,
 } from './refusals.ts'
-import { Envelope, Special } from './special.ts'
+import { Envelope, isSpecial } from './special.ts'
 import { BOX_ONLY, BOXED, ENDING, NEWBORN, PARKED } from './status.ts'
 import { hold } from './tokens.ts'
 
@@ -54,7 +54,7 @@ export function accept(cell: Cell, message: unknown, inTurn = false): Refusal | 
   if (dispatch.ambient !== undefined) message = new Envelope(message, dispatch.ambient)
   if ((status & NEWBORN) !== 0) {
     lower(cell, NEWBORN)
-    if (cell.credit > 0 && !(message instanceof Special)) return cell.tell(message)
+    if (cell.credit > 0 && !isSpecial(message)) return cell.tell(message)
   }
   if (roomOf(cell) <= 0 || (!inTurn && mustQueue(cell))) return overflow(cell, message)
   put(cell, message)
@@ -67,7 +67,7 @@ function mustQueue({ mail, options }: Cell): boolean {
 }
 
 function put(cell: Cell, message: unknown): void {
-  if (message instanceof Special) mailboxOf(cell).pushSpecial(message)
+  if (isSpecial(message)) mailboxOf(cell).pushSpecial(message)
   else mailboxOf(cell).push(message)
   raise(cell, BOXED)
   wake(cell)
@@ -107,7 +107,7 @@ function takeOldest(mail: Mailbox): unknown {
   mail.urgent = NONE
   const promised: unknown[] = []
   let oldest = mail.take()
-  while (oldest instanceof Special && !(oldest instanceof Envelope)) {
+  while (isSpecial(oldest) && !(oldest instanceof Envelope)) {
     promised.push(oldest)
     oldest = mail.take()
   }

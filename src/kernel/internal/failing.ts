@@ -5,7 +5,7 @@ import { after, manual } from '../suspension.ts'
 import { deliverUrgent, extrasOf, type Cell } from './cell.ts'
 import { beginRestart, requestStop } from './lifecycle.ts'
 import { NONE } from './mailbox.ts'
-import { Special } from './special.ts'
+import { isSpecial } from './special.ts'
 import { AWAIT, ENDING, RESTARTING } from './status.ts'
 import { postSystem, type SystemWork } from './system-lane.ts'
 import { hold, suspend } from './tokens.ts'
@@ -15,7 +15,7 @@ export function fail(cell: Cell, mail: unknown, error: unknown): void {
   const { core } = cell
   core.metrics.failures++
   if (core.tracer.active) {
-    const message = mail === NONE ? undefined : mail instanceof Special ? mail.about : mail
+    const message = mail === NONE ? undefined : isSpecial(mail) ? mail.about : mail
     core.trace(cell, 'failed', { error, message })
   }
   if ((cell.status & (ENDING | RESTARTING)) !== 0) {

@@ -25,7 +25,7 @@ import { childFailed, fail, recovered } from './failing.ts'
 import { beginStop, proceed, requestStop } from './lifecycle.ts'
 import { NONE, type Mailbox } from './mailbox.ts'
 import { COMPLETED, HAS_STOPPED, YIELDED, type InvokeResult } from './result.ts'
-import { Envelope, Special } from './special.ts'
+import { Envelope, isSpecial, type Special } from './special.ts'
 import { become, notABehavior } from './starting.ts'
 import { AWAIT, BREAK, ENDING, HALTED, PARKED, RESTARTING, STOPPING, SYSTEM } from './status.ts'
 import { takeSystem } from './system-lane.ts'
@@ -88,7 +88,7 @@ function runBatch(cell: Cell, mail: Mailbox, max: number): InvokeResult | undefi
       if (extras !== null) notice(cell, extras)
       if (traced) traceReceived(cell, message)
       const next =
-        isPlain || !(message instanceof Special)
+        isPlain || !isSpecial(message)
           ? cell.receive(cell, message as never)
           : runSpecial(cell, message)
       if (next !== undefined && next !== 'same') apply(cell, message, next)
@@ -128,7 +128,7 @@ function notice(cell: Cell, extras: Extras): void {
 }
 
 function traceReceived(cell: Cell, message: unknown): void {
-  if (!(message instanceof Special)) cell.core.trace(cell, 'received', { message })
+  if (!isSpecial(message)) cell.core.trace(cell, 'received', { message })
   else if (message.isMessage && message.due)
     cell.core.trace(cell, 'received', { message: message.about })
 }

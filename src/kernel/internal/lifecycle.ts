@@ -18,7 +18,7 @@ import { settleDebts } from './owing.ts'
 import { Piped } from './piping.ts'
 import { unstash } from './stash.ts'
 import { startSoon } from './starting.ts'
-import { Envelope, Special } from './special.ts'
+import { Envelope, isSpecial } from './special.ts'
 import { AWAIT, ENDING, RESTARTING, STOPPED, STOPPING } from './status.ts'
 import { postSystem } from './system-lane.ts'
 import { dropTokens, suspend } from './tokens.ts'
@@ -173,10 +173,8 @@ function buryMail(cell: Cell): void {
   if (mail === null) return
   const { path, core } = cell
   for (let next = mail.take(); next !== NONE; next = mail.take()) {
-    if (next instanceof Piped) next.bury(cell)
-    else if (!(next instanceof Special) || next instanceof Envelope) {
-      core.deadLetters.add(path, next, 'stopped')
-    }
+    if (!isSpecial(next) || next instanceof Envelope) core.deadLetters.add(path, next, 'stopped')
+    else if (next instanceof Piped) next.bury(cell)
   }
 }
 

@@ -23,6 +23,15 @@ export abstract class Special {
   }
 }
 
+/** Whether mail is special. A message may be anything, also a proxy that throws at every question. */
+export function isSpecial(mail: unknown): mail is Special {
+  try {
+    return mail instanceof Special
+  } catch {
+    return false
+  }
+}
+
 /** A message with a filled context slot. */
 export class Envelope extends Special {
   readonly message: unknown
