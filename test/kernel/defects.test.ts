@@ -327,3 +327,28 @@ test('an actor that restarts is not in the ready queue, whatever it told itself 
 
   assert.deepEqual(depths, [3, 2]) // the observer, itself, and a child that is asked to stop
 })
+
+test('a newborn that is suspended before its first turn does not count as ready', async () => {
+  await using system = createSystem()
+  const depths: number[] = []
+  const parent = system.spawn(
+    'parent',
+    receive<string>((ctx) => {
+      const child = ctx.spawn(
+        'child',
+        receive<string>(() => undefined),
+      )
+      child.tell('first')
+      const before = system.metrics().ready_depth
+      const token = (child as Handle<string>).suspend('user', manual())
+      depths.push(before - system.metrics().ready_depth)
+      token.resume()
+      depths.push(before - system.metrics().ready_depth)
+    }),
+  )
+
+  parent.tell('go')
+  await quiet(system)
+
+  assert.deepEqual(depths, [1, 0])
+})

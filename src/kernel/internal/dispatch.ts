@@ -14,6 +14,7 @@ import { systemClock } from '../../std/index.ts'
 import type { Next } from '../behavior.ts'
 import type { Cell } from './cell.ts'
 import { heartbeat } from './heartbeat.ts'
+import { HALTED } from './status.ts'
 
 /** How many messages one cell may have on the express lane. */
 export const EXPRESS_MAX = 64
@@ -65,8 +66,6 @@ let readInDrain = false
 const parked: (Cell | null)[] = []
 let parkedFrom = 0
 let parkedAt = -1
-/** Places of newborns that ran while newer ones were parked above them. */
-let parkedGaps = 0
 
 function emptyRing(length: number): unknown[] {
   return Array.from<unknown>({ length }).fill(null)
@@ -265,7 +264,6 @@ export function enterNewest(): Cell | null {
       return cell
     }
     parked.pop()
-    parkedGaps--
   }
   if (parkedFrom > 0) clearParked()
   return null
@@ -279,7 +277,6 @@ export function enterOldest(): Cell | null {
       parkedAt = parkedFrom
       return cell
     }
-    parkedGaps--
   }
   clearParked()
   return null
@@ -287,17 +284,13 @@ export function enterOldest(): Cell | null {
 
 export function leaveParked(): void {
   if (parkedAt === parked.length - 1) parked.pop()
-  else {
-    parked[parkedAt] = null
-    parkedGaps++
-  }
+  else parked[parkedAt] = null // newer ones were parked above it
   parkedAt = -1
 }
 
 function clearParked(): void {
   parked.length = 0
   parkedFrom = 0
-  parkedGaps = 0
 }
 
 export function displace(entries: number): void {
@@ -317,7 +310,12 @@ export function listen(change: 1 | -1): void {
 
 /** Express entries and parked cells that may run. */
 export function expressDepth(): number {
-  return (((tail - head) & mask) >> 1) - displaced + parked.length - parkedFrom - parkedGaps
+  let ready = (((tail - head) & mask) >> 1) - displaced
+  for (let at = parkedFrom; at < parked.length; at++) {
+    const cell = parked[at] as Cell | null
+    if (cell !== null && (cell.status & HALTED) === 0) ready++
+  }
+  return ready
 }
 
 /** Of the whole thread, all systems together. */
