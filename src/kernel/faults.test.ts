@@ -189,6 +189,7 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
       actor: '/',
       provoke: () => thrown(() => createSteppedSystem({ bound: 0 })),
     },
+    { actor: '/', provoke: ({ system }) => rejection(system.stop({ deadlineMs: Number.NaN })) },
     {
       actor: '/actor',
       provoke: ({ failure }) => failure((ctx) => ctx.timers.after('key', -1, () => undefined)),

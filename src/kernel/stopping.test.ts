@@ -460,6 +460,19 @@ describe('the deadline of a stop', () => {
     assert.deepEqual(report, { overdue: ['/slow'] })
   })
 
+  test('is the earliest where there are several stops, and all of them report the same', async () => {
+    const stage = rig()
+    stage.system.spawn('slow', tree({}, [], never))
+    await stage.settle()
+    const reports = [5_000, 100, 300].map((deadlineMs) => stage.system.stop({ deadlineMs }))
+    await stage.settle()
+    stage.clock.advance(100)
+    await stage.settle()
+
+    for (const report of reports) assert.deepEqual(await report, { overdue: ['/slow'] })
+    assert.deepEqual(await stage.system.stop(), { overdue: ['/slow'] })
+  })
+
   test('leaves nothing behind when a late onStop settles after all', async () => {
     const stage = rig()
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -121,6 +121,8 @@ const IDLE = receive<never>(() => undefined)
 class ActorSystem implements SteppedSystem {
   readonly #core: Core
   readonly #root: Actor
+  /** Who was given up at the deadline of a stop, of whichever of several. */
+  readonly #overdue: string[] = []
   readonly #unwatch: (() => void) | undefined
 
   constructor(options: SystemOptions, queue: ReadyQueue<Mailbox>, express: boolean) {
@@ -233,11 +235,11 @@ class ActorSystem implements SteppedSystem {
 
   stop(options: Readonly<{ deadlineMs?: number }> = {}): Promise<StopReport> {
     const { timers } = this.#core
+    const { deadlineMs = STOP_MS_DEFAULT } = options
     return new Promise((resolve) => {
-      const overdue: string[] = []
-      const limit = timers.after(options.deadlineMs ?? STOP_MS_DEFAULT, () => {
-        abandonAll(this.#root, overdue)
-      })
+      if (Number.isNaN(deadlineMs)) throw badDeadline(this.name)
+      const overdue = this.#overdue
+      const limit = timers.after(deadlineMs, () => abandonAll(this.#root, overdue))
       this.#root.onEnd(() => {
         timers.cancel(limit)
         timers.clear()
@@ -285,6 +287,17 @@ function abandonAll(cell: Actor, overdue: string[]): void {
   if ((cell.status & STOPPED) !== 0) return
   if (cell.parent !== null) overdue.push(cell.path)
   abandon(cell)
+}
+
+function badDeadline(name: string): Accident {
+  return new Accident(
+    fault('bad-option', `the system ${name} cannot be stopped within NaN ms`, {
+      actor: '/',
+      option: 'deadlineMs',
+      given: Number.NaN,
+      remedy: 'give a number of milliseconds, or none to allow the default',
+    }),
+  )
 }
 
 function nobody(path: string, name: string, at: Actor): Fault<'no-such-actor'> {
