@@ -19,7 +19,7 @@ import {
 } from '../std/index.ts'
 import { receive, type Behavior, type Handle, type SpawnOptions } from './behavior.ts'
 import { Actor } from './internal/actor.ts'
-import { Cell } from './internal/cell.ts'
+import { Cell, extrasOf, wake } from './internal/cell.ts'
 import { Core } from './internal/core.ts'
 import type { DeadLetter } from './internal/dead-letters.ts'
 import { expressDepth, setAmbient, ambient, threadFigures } from './internal/dispatch.ts'
@@ -31,7 +31,6 @@ import { ready } from './internal/run-loop.ts'
 import { SLOW_TURN_MS_DEFAULT } from './internal/slow-turns.ts'
 import { STOPPED } from './internal/status.ts'
 import { watchThread } from './internal/watchdog.ts'
-import { wake } from './internal/cell.ts'
 import type { MetricsSnapshot } from './metrics.ts'
 import type { Address, Ref, Refusal } from './ref.ts'
 import type { TraceListener } from './trace.ts'
@@ -140,6 +139,9 @@ class ActorSystem implements SteppedSystem {
     const { defaults } = this.#core
     this.#root = new Actor(this.#core, null, IDLE, defaults, defaults.status)
     this.#core.root = this.#root
+    // V8 forgets the shape of a class with its last instance, and all code compiled for it.
+    // There is always one with extras here, as there is a spare mailbox and a ring of asks.
+    extrasOf(this.#root)
     // Turns that are taken from outside are not the thread's to answer for.
     if (options.watchdog === true && express) this.#unwatch = watchThread(this.#core, slowTurnMs)
   }
