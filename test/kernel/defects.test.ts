@@ -352,3 +352,32 @@ test('a newborn that is suspended before its first turn does not count as ready'
 
   assert.deepEqual(depths, [1, 0])
 })
+
+test('nobody is refused because of one who has given up waiting', () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const target = system.spawn(
+    'target',
+    receive<string>(() => undefined),
+    {
+      bound: 3,
+      overflow: 'suspend-sender',
+    },
+  )
+  target.suspend('user', manual())
+  for (const message of ['a', 'b']) target.tell(message)
+  const waiter = system.spawn(
+    'waiter',
+    receive<string>((ctx, message) => {
+      ctx.suspend('user', capacity(target, 2))
+      target.tell(message) // behind itself: somebody waits already
+    }),
+  )
+  waiter.tell('held back')
+  while (system.step());
+
+  waiter.stop()
+  while (system.step());
+
+  assert.equal(target.tell('c'), undefined)
+  assert.equal(target.tell('d')?.code, 'mailbox-full')
+})

@@ -87,7 +87,8 @@ export function letIn(mail: Mailbox): void {
   if (waiters.length === 0) mail.waiters = null
 }
 
-function forgetCancelled(target: Cell): void {
+/** Whoever has given up and was next is forgotten at once: nobody is to queue behind him. */
+export function forgetCancelled(target: Cell): void {
   const mail = target.mail
   if (mail === null || mail.waiters === null) return
   while (mail.waiters?.peekFront()?.cancelled === true) mail.waiters.popFront()

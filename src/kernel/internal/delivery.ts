@@ -8,6 +8,7 @@ import type { Refusal } from '../ref.ts'
 import {
   addWaiter,
   cycleThrough,
+  forgetCancelled,
   Outbox,
   OUTBOX_MAX,
   roomIn,
@@ -182,6 +183,7 @@ function waitOn(outbox: Outbox, target: Cell): boolean {
 export function dropOutbox(sender: Cell): void {
   const outbox = sender.extras?.outbox
   if (outbox === undefined || outbox === null || outbox.token === null) return
+  const { waitingOn } = outbox
   outbox.cancelled = true
   sender.core.metrics.blockedSenders--
   for (const { target, message } of outbox.held) {
@@ -191,6 +193,7 @@ export function dropOutbox(sender: Cell): void {
   outbox.waitingOn = null
   outbox.token = null
   extrasOf(sender).outbox = null
+  if (waitingOn !== null) forgetCancelled(waitingOn)
 }
 
 /** Waits for room, then tells. */
@@ -206,6 +209,7 @@ export function offer(
     else {
       const onAbort = (): void => {
         waiter.cancelled = true
+        forgetCancelled(cell)
         reject(signal?.reason)
       }
       const waiter: Waiter = {
