@@ -80,7 +80,7 @@ export type SpawnOptions<M> = Readonly<{
   stash?: number
 }>
 
-/** Spawns a child of a given kind; hand one in instead of letting an actor choose. */
+/** Makes behaviors of one kind; hand one in instead of letting an actor choose. */
 export type ChildFactory<Args extends readonly unknown[], M> = (...args: Args) => Behavior<M>
 
 /** What an actor may do during its turn. */

@@ -89,7 +89,7 @@ export interface SteppedSystem extends System {
   readonly readyDepth: number
   /** Gives one turn of one message to the actor that `choose` picks out of so many; false when none is ready. */
   step(choose?: (count: number) => number): boolean
-  /** Sends what a machine is placed in, for a test that begins in the middle. */
+  /** The workings behind a ref, for a test of the kernel that looks inside. */
   cellOf(ref: Ref<never>): unknown
 }
 

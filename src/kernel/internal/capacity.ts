@@ -7,7 +7,6 @@
  * slow consumer and a fast producer do not take turns at every message.
  */
 import { Accident, Deque } from '../../std/index.ts'
-import { capacity } from '../suspension.ts'
 import { expressOf, mailboxOf, raise, settleEmpty, wake, type Cell } from './cell.ts'
 import type { Mailbox } from './mailbox.ts'
 import { fullFault } from './refusals.ts'
@@ -128,9 +127,4 @@ export function cycleThrough(sender: Cell, target: Cell): readonly string[] | un
     if (at === sender) return path
   }
   return undefined
-}
-
-/** What a held message's token says it waits for. */
-export function roomIn(target: Cell): ReturnType<typeof capacity> {
-  return capacity(target)
 }

@@ -5,13 +5,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { OfferOptions } from '../behavior.ts'
 import type { Refusal } from '../ref.ts'
+import { capacity } from '../suspension.ts'
 import {
   addWaiter,
   cycleThrough,
   forgetCancelled,
   Outbox,
   OUTBOX_MAX,
-  roomIn,
   roomOf,
   type Waiter,
 } from './capacity.ts'
@@ -128,7 +128,7 @@ function suspendSender(target: Cell, message: unknown): Refusal | undefined {
     put(target, message) // better out of turn than not at all
     return undefined
   }
-  const token = hold(sender, 'backpressure', roomIn(target))
+  const token = hold(sender, 'backpressure', capacity(target))
   if (!waitOn(outbox, target)) {
     if (token.active) token.resume()
     return refuseFull(target, message)
