@@ -6,16 +6,18 @@ import {
   capacity,
   createSteppedSystem,
   createSystem,
+  escalate,
   manual,
   receive,
   restart,
+  resume,
   retry,
   setup,
   withContext,
   type Handle,
   type System,
 } from '../../src/kernel/index.ts'
-import { afterIo } from '../../src/std/index.ts'
+import { afterIo, silentLog } from '../../src/std/index.ts'
 import { HandClock } from './hand-clock.ts'
 
 /** Everything that can happen by itself has happened. */
@@ -380,4 +382,28 @@ test('nobody is refused because of one who has given up waiting', () => {
 
   assert.equal(target.tell('c'), undefined)
   assert.equal(target.tell('d')?.code, 'mailbox-full')
+})
+
+test('the failure of a child does not give a message that is retried further attempts', () => {
+  const clock = new HandClock()
+  const system = createSteppedSystem({ clock, log: silentLog })
+  let attempts = 0
+  const child = receive<string>(throwing)
+  const parent = system.spawn(
+    'parent',
+    receive<string>((ctx) => {
+      attempts++
+      ctx.spawnAnonymous(child, { supervision: escalate() }).tell('fail')
+      throwing()
+    }),
+    { supervision: retry({ max: 2, backoff: { minMs: 1, jitter: 0 }, otherwise: resume() }) },
+  )
+
+  parent.tell('again')
+  for (let round = 0; round < 10; round++) {
+    while (system.step());
+    clock.advance(10)
+  }
+
+  assert.equal(attempts, 3)
 })

@@ -306,7 +306,7 @@ export class Model implements Surroundings {
       this.#pause(actor, pause(supervision, attempts + 1 - tried))
       return
     }
-    actor.failing = undefined
+    if (entry !== undefined) actor.failing = undefined
     this.#drop(entry)
     switch (supervision.type) {
       case 'resume':

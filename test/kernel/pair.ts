@@ -134,7 +134,7 @@ export class Pair {
     this.noticeEnd()
     const { awaited } = this
     if (awaited === undefined || isRunning(awaited.cell)) return
-    if (awaited.actor.system.length <= see(awaited.cell).system && isLevel(awaited)) return
+    if (awaited.actor.system.length <= see(awaited.cell).system && this.#isLevel(awaited)) return
     this.beginTurn(awaited)
     this.#endTurn(awaited)
   }
@@ -179,8 +179,19 @@ export class Pair {
     this.expect(this.model.hookDue === undefined, () => 'an onStop that was due was not called')
     const most = this.mode === 'stepped' ? 1 : Infinity
     this.expect(this.handled <= most, () => `${actor.id} has had ${this.handled} messages at once`)
-    while (!isLevel(subject) && this.model.shed(actor));
+    while (!this.#isLevel(subject) && this.model.shed(actor));
     this.turn = undefined
+  }
+
+  /**
+   * Whether as much waits for it in the model as in the kernel. What was withdrawn leaves a mailbox
+   * unseen, and where senders are held up for it, one of them takes its place at once.
+   */
+  #isLevel({ actor, cell }: Subject): boolean {
+    if (actor.state !== 'alive') return true
+    if (actor.queue.length !== waits(cell) || actor.waiters.length !== waitersFor(cell))
+      return false
+    return this.known.every((each) => each.actor.held.length === see(each.cell).held)
   }
 
   #endsAtOnce(actor: ModelActor): boolean {
@@ -199,8 +210,12 @@ export class Pair {
     if (!(letter instanceof Letter)) return
     const { dead } = this.model.accounts
     if (!dead.has(letter)) this.noticeBeginning()
-    // Between a handler and the end of its turn the kernel sees to system work, unseen from here.
-    if (!dead.has(letter) && this.turn !== undefined) this.model.runSystem(this.turn.actor)
+    // Between handlers the kernel sees to system work and passes over what was withdrawn, unseen.
+    if (this.turn !== undefined && !dead.has(letter)) {
+      const { actor } = this.turn
+      this.model.runSystem(actor)
+      while (!dead.has(letter) && this.model.shed(actor));
+    }
     if (!dead.has(letter) && reason === 'stopped') this.model.buryEarly(letter)
     const expected = dead.get(letter) ?? 'at all'
     this.expect(
@@ -210,10 +225,4 @@ export class Pair {
     this.expect(!this.deadSeen.has(letter), () => `letter ${letter.id} is dead twice`)
     this.deadSeen.add(letter)
   }
-}
-
-/** Whether as much waits for it in the model as in the kernel. */
-function isLevel({ actor, cell }: Subject): boolean {
-  if (actor.state !== 'alive') return true
-  return actor.queue.length === waits(cell) && actor.waiters.length === waitersFor(cell)
 }

@@ -41,7 +41,9 @@ function supervise(
   supervision: Supervision,
   tried: number,
 ): void {
-  if (supervision.type !== 'retry' && cell.extras !== null) cell.extras.failing = null
+  // A failure of a child's says nothing about the message that waits for its retry.
+  const isOwn = mail !== NONE
+  if (isOwn && supervision.type !== 'retry' && cell.extras !== null) cell.extras.failing = null
   switch (supervision.type) {
     case 'resume':
       return
