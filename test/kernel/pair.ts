@@ -189,6 +189,7 @@ export class Pair {
    */
   #isLevel({ actor, cell }: Subject): boolean {
     if (actor.state !== 'alive') return true
+    if (see(cell).ahead !== (actor.ahead !== undefined)) return false
     if (actor.queue.length !== waits(cell) || actor.waiters.length !== waitersFor(cell))
       return false
     return this.known.every((each) => each.actor.held.length === see(each.cell).held)
