@@ -304,7 +304,7 @@ describe('stopping', () => {
   test('interrupts a restart that waits for its onStop', async () => {
     const stage = rig()
     const { promise, resolve } = Promise.withResolvers<void>()
-    let lives = 0
+    let [lives, onStops] = [0, 0]
     const actor = stage.system.spawn(
       'actor',
       setup<string>(() => {
@@ -313,7 +313,12 @@ describe('stopping', () => {
           () => {
             throw new Error('no')
           },
-          { onStop: () => promise },
+          {
+            onStop() {
+              onStops += 1
+              return promise
+            },
+          },
         )
       }),
       { supervision: restart({ backoff: AT_ONCE }) },
@@ -325,7 +330,7 @@ describe('stopping', () => {
     resolve()
     await stage.settle()
 
-    assert.equal(lives, 1)
+    assert.deepEqual([lives, onStops], [1, 1])
     assert.equal((await actor.ended).cause, 'stopped')
   })
 

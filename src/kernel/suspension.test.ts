@@ -452,6 +452,19 @@ describe('signal', () => {
     assert.equal(stage.system.signal('go'), 0)
   })
 
+  test('wakes whoever waited when it was sent, not who begins to wait because of it', () => {
+    const stage = rig()
+    const { actor, notes } = resting(stage, signal('go'))
+    stage.system.trace(({ type }) => {
+      if (type === 'resumed') actor.suspend('user', signal('go'))
+    })
+
+    assert.equal(stage.system.signal('go'), 1)
+    stage.run()
+    assert.deepEqual(notes, [])
+    assert.equal(stage.system.metrics().suspended_now, 1)
+  })
+
   test('may be waited for again by whom it wakes', () => {
     const stage = rig()
     const { actor, notes, token } = resting(stage, signal('go'))

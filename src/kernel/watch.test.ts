@@ -381,5 +381,6 @@ describe('the limit of watches', () => {
     run()
     assert.deepEqual(notes, ['second'])
     order((ctx) => ctx.watch(eternal(), 'ended'))
+    assert.equal(system.metrics().failures, 0, 'an end that was told takes no room any more')
   })
 })

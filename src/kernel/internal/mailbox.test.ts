@@ -40,6 +40,14 @@ function passing(system: SteppedSystem): WeakRef<object> {
   return new WeakRef(actor)
 }
 
+/** A message that has gone through the mailbox. */
+function throughIt(mail: Mailbox, way: 'take' | 'takePlain'): object {
+  const message = {}
+  mail.push(message)
+  assert.equal(mail[way](), message)
+  return message
+}
+
 describe('a mailbox', () => {
   test('gives back in order what was put in, across every edge of its chunks', () => {
     for (const n of EDGES) {
@@ -101,6 +109,17 @@ describe('a mailbox', () => {
       assert.deepEqual(takeAll(mail), count(2_000))
       mail.trim()
     }
+  })
+
+  test('holds on to nothing that was taken', async () => {
+    assert.ok(gc !== undefined, 'run with --expose-gc')
+    const mail = mailbox(100)
+    const taken = count(40).map((n) => new WeakRef(throughIt(mail, n < 10 ? 'takePlain' : 'take')))
+    await new Promise<void>(afterIo)
+    gc()
+
+    assert.equal(taken.filter((each) => each.deref() !== undefined).length, 0)
+    assert.ok(mail.isEmpty)
   })
 
   test('that is spare holds on to nobody', async () => {

@@ -48,10 +48,10 @@ export class Token implements SuspendToken {
     giveBack(this)
     const { core } = cell
     core.metrics.resumeCount++
+    const goesOn = !isSuspended(cell)
+    if (goesOn) endSuspension(cell, true) // before anybody hears of it and suspends it again
     core.trace(cell, 'resumed', { reason: this.reason })
-    if (isSuspended(cell)) return
-    endSuspension(cell, true)
-    core.registry.resumed(cell)
+    if (goesOn) core.registry.resumed(cell)
   }
 }
 
