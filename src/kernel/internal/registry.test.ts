@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 
 import { createSteppedSystem, manual, receive, type Handle, type SteppedSystem } from '../index.ts'
 import { Cell } from './cell.ts'
-import { Registry } from './registry.ts'
 
 function idle(system: SteppedSystem, name: string): Handle<string> {
   return system.spawn(
@@ -100,9 +99,15 @@ describe('registry', () => {
   })
 
   test('an address nobody was ever given finds nobody', () => {
-    const registry = new Registry()
+    const system = createSteppedSystem()
+    const actor = idle(system, 'a')
+    const given = system.addressOf(actor)
+    const { registry } = cellOf(system, actor).core
 
-    for (const slot of [-1, 0, 7]) assert.equal(registry.at({ slot, generation: 0 }), undefined)
-    for (const slot of [-1, 0, 7]) assert.equal(registry.at({ slot, generation: 1 }), undefined)
+    for (const slot of [-1, given.slot + 1])
+      assert.ok(registry.at({ ...given, slot }) === undefined)
+    for (const generation of [0, given.generation + 1]) {
+      assert.ok(registry.at({ ...given, generation }) === undefined)
+    }
   })
 })
