@@ -121,10 +121,10 @@ export interface Context<M> {
 /** A ref to an actor that its holder may also end, suspend and wait for. */
 export interface Handle<M> extends Ref<M>, AsyncDisposable {
   /** Asks the actor to end, its children first. Does not wait. */
-  readonly stop: () => void
+  stop(): void
   /** Settles when the actor has ended; never rejects. */
   readonly ended: Promise<Ended>
-  readonly suspend: (reason: SuspendReason, condition: ResumeCondition) => SuspendToken
+  suspend(reason: SuspendReason, condition: ResumeCondition): SuspendToken
   /** Like `tell`, but waits for room where the mailbox is full. */
   readonly offer: (message: M, options?: OfferOptions) => Promise<Refusal | undefined>
 }

@@ -29,6 +29,7 @@ import {
 } from './index.ts'
 import { TIMERS_MAX } from './internal/actor-timers.ts'
 import { DEBTS_MAX } from './internal/owing.ts'
+import { PIPES_MAX } from './internal/piping.ts'
 import { STICKY_SIGNALS_MAX } from './internal/signals.ts'
 import { TOKENS_MAX } from './internal/tokens.ts'
 import { WATCHES_MAX } from './internal/watch.ts'
@@ -383,6 +384,29 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
           const creditor = inbox<string>()
           for (let n = 0; n <= DEBTS_MAX; n++) ctx.owe(creditor, 'gone')
         }),
+    },
+  ],
+  'too-many-pipes': [
+    {
+      actor: '/actor',
+      provoke: ({ failure }) =>
+        failure((ctx) => {
+          const never = new Promise<never>(() => undefined)
+          const no = (): never => assert.fail()
+          for (let n = 0; n <= PIPES_MAX; n++) ctx.pipe(never, no, no)
+        }),
+    },
+  ],
+  'not-a-child': [
+    {
+      actor: '/actor',
+      provoke: ({ failure, system }) => {
+        const stranger = system.spawn(
+          'stranger',
+          receive<string>(() => undefined),
+        )
+        return failure((ctx) => ctx.stop(stranger))
+      },
     },
   ],
   'too-many-signals': [

@@ -34,4 +34,4 @@ export interface Watchable {
 }
 
 /** A place in the registry. It goes stale when its actor ends and never names a successor. */
-export type Address = Readonly<{ slot: number; generation: number }>
+export type Address = Readonly<{ system: number; slot: number; generation: number }>

@@ -9,6 +9,8 @@
  *
  * A limit that runs out ends in `otherwise`.
  */
+import { Accident, fault } from '../std/index.ts'
+
 export type Backoff = Readonly<{
   /** The first pause. */
   minMs: number
@@ -38,6 +40,8 @@ export const BACKOFF_DEFAULT: Backoff = { minMs: 100, maxMs: 10_000, factor: 2, 
 
 export const RETRIES_DEFAULT = 3
 export const RESTARTS_DEFAULT = 10
+/** The most restarts within one window that can be asked for, other than Infinity. */
+export const RESTARTS_MAX = 1_000
 export const RESTART_WINDOW_MS_DEFAULT = 60_000
 
 export function resume(): Supervision {
@@ -73,9 +77,11 @@ export function restart(
     otherwise?: LastResort
   }> = {},
 ): Supervision {
+  const { max = RESTARTS_DEFAULT } = options
+  if (max > RESTARTS_MAX && max !== Infinity) throw tooManyRestarts(max)
   return {
     type: 'restart',
-    max: options.max ?? RESTARTS_DEFAULT,
+    max,
     windowMs: options.windowMs ?? RESTART_WINDOW_MS_DEFAULT,
     backoff: { ...BACKOFF_DEFAULT, ...options.backoff },
     otherwise: options.otherwise ?? stop(),
@@ -86,4 +92,14 @@ export function restart(
 export function pauseMs(backoff: Backoff, attempt: number, draw: number): number {
   const whole = Math.min(backoff.maxMs, backoff.minMs * backoff.factor ** (attempt - 1))
   return Math.round(whole * (1 - backoff.jitter * draw))
+}
+
+function tooManyRestarts(given: number): Accident {
+  return new Accident(
+    fault('bad-option', `an actor cannot be restarted ${given} times in one window`, {
+      option: 'max',
+      given,
+      remedy: `give max a number up to ${RESTARTS_MAX}, or Infinity for no limit`,
+    }),
+  )
 }

@@ -28,7 +28,7 @@ export interface SuspendToken {
   readonly condition: ResumeCondition
   readonly active: boolean
   /** Gives back this token's unit. A second call has no effect and is counted. */
-  readonly resume: () => void
+  resume(): void
 }
 
 /** Rests until its token is resumed by hand. */

@@ -126,6 +126,7 @@ class ActorSystem implements SteppedSystem {
 
   constructor(options: SystemOptions, queue: ReadyQueue<Mailbox>, express: boolean) {
     const slowTurnMs = options.slowTurnMs ?? SLOW_TURN_MS_DEFAULT
+    if (!(slowTurnMs > 0)) throw noSlowTurn(slowTurnMs)
     this.#core = new Core({
       name: options.name ?? 'system',
       clock: options.clock ?? systemClock,
@@ -298,6 +299,16 @@ function badDeadline(name: string): Accident {
       option: 'deadlineMs',
       given: Number.NaN,
       remedy: 'give a number of milliseconds, or none to allow the default',
+    }),
+  )
+}
+
+function noSlowTurn(given: number): Accident {
+  return new Accident(
+    fault('bad-option', `no turn can take longer than ${given} ms`, {
+      option: 'slowTurnMs',
+      given,
+      remedy: 'give slowTurnMs a number of milliseconds above 0, or Infinity for none',
     }),
   )
 }

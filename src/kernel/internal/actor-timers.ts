@@ -6,7 +6,8 @@
 import { Accident, fault } from '../../std/index.ts'
 import type { Next } from '../behavior.ts'
 import type { Timers } from '../timers.ts'
-import { deliver, type Cell } from './cell.ts'
+import { deliver, extrasOf, type Cell } from './cell.ts'
+import type { Extras } from './extras.ts'
 import { Special } from './special.ts'
 import { ENDING } from './status.ts'
 import { TimerEntry } from './timer-queue.ts'
@@ -20,10 +21,14 @@ class Keyed extends Special {
   /** Waits in the mailbox. */
   queued = false
   cancelled = false
+  readonly #extras: Extras
+  readonly #incarnation: number
   readonly #over: (keyed: Keyed) => void
 
-  constructor(message: unknown, entry: TimerEntry, over: (keyed: Keyed) => void) {
+  constructor(extras: Extras, message: unknown, entry: TimerEntry, over: (keyed: Keyed) => void) {
     super()
+    this.#extras = extras
+    this.#incarnation = extras.incarnation
     this.message = message
     this.entry = entry
     this.#over = over
@@ -34,7 +39,7 @@ class Keyed extends Special {
   }
 
   override get due(): boolean {
-    return !this.cancelled
+    return !this.cancelled && this.#extras.incarnation === this.#incarnation
   }
 
   override run(cell: Cell): Next<never> {
@@ -90,7 +95,7 @@ export class ActorTimers implements Timers<never> {
       }
       if (period !== undefined) timers.set(entry, period)
     })
-    const keyed = new Keyed(message, entry, () => {
+    const keyed = new Keyed(extrasOf(cell), message, entry, () => {
       if (period === undefined && this.#running.get(key) === keyed) this.#running.delete(key)
     })
     this.#running.set(key, keyed)

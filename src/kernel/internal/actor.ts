@@ -1,12 +1,6 @@
 /** An actor: the cell together with everything its behavior, its holder and its peers may do with it. */
 import { Accident, fault, type Fault } from '../../std/index.ts'
-import {
-  erased,
-  type Behavior,
-  type Handle,
-  type OfferOptions,
-  type SpawnOptions,
-} from '../behavior.ts'
+import { Behavior, erased, type Handle, type OfferOptions, type SpawnOptions } from '../behavior.ts'
 import type { Ended, Ref, Refusal } from '../ref.ts'
 import type { ResumeCondition, SuspendReason, SuspendToken } from '../suspension.ts'
 import type { Timers } from '../timers.ts'
@@ -18,9 +12,10 @@ import { requestStop } from './lifecycle.ts'
 import { readOptions } from './options.ts'
 import { owe } from './owing.ts'
 import { pipe } from './piping.ts'
+import { notAnActor } from './refusals.ts'
 import { ReceiveTimeout } from './receive-timeout.ts'
 import { stash, unstash } from './stash.ts'
-import { startSoon } from './starting.ts'
+import { notABehavior, startSoon } from './starting.ts'
 import { BOX_ONLY, ENDING, NEWBORN, RESTARTING } from './status.ts'
 import { suspend } from './tokens.ts'
 import { onCellEnd, unwatch, watch, type Watch } from './watch.ts'
@@ -92,6 +87,7 @@ export class Actor extends Cell implements Handle<unknown> {
 
   #bear<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
     if ((this.status & (ENDING | RESTARTING)) !== 0) throw parentEnded(this)
+    if (!(behavior instanceof Behavior)) throw notABehavior(this, behavior)
     const { core } = this
     const chosen =
       options === undefined
@@ -110,7 +106,9 @@ export class Actor extends Cell implements Handle<unknown> {
 
   override stop(child?: Ref<never>): void {
     const target: unknown = child ?? this
-    if (target instanceof Cell) requestStop(target, 'stopped', undefined)
+    if (!(target instanceof Cell)) throw notAnActor(String(target))
+    if (target !== this && target.parent !== this) throw notAChild(this, target)
+    requestStop(target, 'stopped', undefined)
   }
 
   override watch(target: Ref<never>, message: unknown): void {
@@ -158,7 +156,8 @@ export class Actor extends Cell implements Handle<unknown> {
   }
 
   get ended(): Promise<Ended> {
-    return new Promise((resolve) => void onCellEnd(this, resolve))
+    const extras = extrasOf(this)
+    return (extras.whenEnded ??= new Promise((resolve) => void onCellEnd(this, resolve)))
   }
 
   offer(message: unknown, options: OfferOptions = {}): Promise<Refusal | undefined> {
@@ -202,6 +201,16 @@ function nameTaken(parent: Cell, name: string): Accident {
       actor: parent.path,
       name,
       remedy: 'choose another name, use the child that is there, or wait until it has ended',
+    }),
+  )
+}
+
+function notAChild(parent: Cell, other: Cell): Accident {
+  return new Accident(
+    fault('not-a-child', `${other.path} is no child of ${parent.path}`, {
+      actor: parent.path,
+      other: other.path,
+      remedy: 'let its parent stop it, or whoever holds its handle',
     }),
   )
 }

@@ -44,30 +44,38 @@ function armAll(of: readonly ResumeCondition[], cell: Cell, fire: () => void): D
     fire()
     return nothing
   }
-  const disarms = of.map((each) =>
-    arm(each, cell, () => {
-      if (--left === 0) fire()
-    }),
-  )
-  return () => disarms.forEach((disarm) => disarm())
+  return armEach(of, cell, () => {
+    if (--left === 0) fire()
+  })
+}
+
+/** One that cannot be armed takes back those before it. */
+function armEach(of: readonly ResumeCondition[], cell: Cell, fire: () => void): Disarm {
+  const disarms: Disarm[] = []
+  const disarm = (): void => disarms.forEach((each) => each())
+  try {
+    for (const each of of) disarms.push(arm(each, cell, fire))
+  } catch (error) {
+    disarm()
+    throw error
+  }
+  return disarm
 }
 
 function armAny(of: readonly ResumeCondition[], cell: Cell, fire: () => void): Disarm {
-  const disarms: Disarm[] = []
   let done = false
+  let disarm = nothing
   const once = (): void => {
     if (done) return
     done = true
-    for (const disarm of disarms) disarm()
+    disarm()
     fire()
   }
-  for (const each of of) {
-    if (done) break
-    disarms.push(arm(each, cell, once))
-  }
+  disarm = armEach(of, cell, once)
+  if (done) disarm() // the first came true while the others were armed
   return () => {
     done = true
-    for (const disarm of disarms) disarm()
+    disarm()
   }
 }
 

@@ -202,6 +202,7 @@ export function offer(
   message: unknown,
   { signal }: OfferOptions,
 ): Promise<Refusal | undefined> {
+  const context = dispatch.ambient
   return new Promise((resolve, reject) => {
     const waits = roomOf(cell) <= 0 || (cell.mail !== null && cell.mail.waiters !== null)
     if (signal?.aborted === true) reject(signal.reason)
@@ -217,7 +218,10 @@ export function offer(
         cancelled: false,
         admit() {
           signal?.removeEventListener('abort', onAbort)
+          const before = dispatch.ambient
+          dispatch.setAmbient(context)
           resolve(accept(cell, message, true))
+          dispatch.setAmbient(before)
         },
       }
       if (!addWaiter(cell, waiter)) resolve(refuseFull(cell, message))

@@ -40,6 +40,8 @@ export class Extras {
   timers: ActorTimers | null = null
   receiveTimeout: ReceiveTimeout | null = null
   stash: Deque<unknown> | null = null
+  /** Piped promises that have not become messages yet. */
+  pipes = 0
   outbox: Outbox | null = null
   watchers: Set<Watch> | null = null
   watching: Map<unknown, () => void> | null = null
@@ -54,6 +56,7 @@ export class Extras {
   /** When it was last resumed, until its next message; -1 otherwise. */
   resumedAt = -1
   suspendedAt = 0
+  whenEnded: Promise<Ended> | null = null
   cause: Ended['cause'] = 'stopped'
   error: unknown = undefined
 }

@@ -1,6 +1,6 @@
 /** Carries out an actor's supervision when it has failed. Nothing thrown here reaches the run loop. */
 import { Accident, fault } from '../../std/index.ts'
-import { pauseMs, type Supervision } from '../supervision.ts'
+import { pauseMs, RESTARTS_MAX, type Supervision } from '../supervision.ts'
 import { after, manual } from '../suspension.ts'
 import { deliverUrgent, extrasOf, type Cell } from './cell.ts'
 import { beginRestart, requestStop } from './lifecycle.ts'
@@ -95,12 +95,14 @@ function restartCell(
   const now = cell.core.clock.monotonic()
   const recent = (extras.restarts ?? []).filter((at) => at > now - supervision.windowMs)
   if (recent.length >= supervision.max) {
+    cell.core.log.error('an actor failed too often', { actor: cell.path, error })
     if (supervision.otherwise.type === 'stop') requestStop(cell, 'restart-limit', error)
     else supervise(cell, mail, error, supervision.otherwise, 0)
     return
   }
+  cell.core.log.warn('an actor failed and restarts', { actor: cell.path, error })
   recent.push(now)
-  extras.restarts = recent
+  extras.restarts = recent.slice(-RESTARTS_MAX)
   beginRestart(cell, pauseMs(supervision.backoff, recent.length, cell.core.random.next()))
 }
 

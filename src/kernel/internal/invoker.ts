@@ -31,6 +31,7 @@ import { AWAIT, BREAK, ENDING, HALTED, PARKED, RESTARTING, STOPPING, SYSTEM } fr
 import { takeSystem } from './system-lane.ts'
 
 export function invoke(cell: Cell, max: number): InvokeResult {
+  const before = dispatch.running // a stepped system may be turned in somebody's turn
   dispatch.setRunning(cell)
   if ((cell.status & SYSTEM) !== 0) runSystem(cell)
   let failure: InvokeResult | undefined
@@ -38,7 +39,7 @@ export function invoke(cell: Cell, max: number): InvokeResult {
     failure = runBatch(cell, cell.mail, max)
     if ((cell.status & SYSTEM) !== 0) runSystem(cell)
   }
-  dispatch.setRunning(null)
+  dispatch.setRunning(before)
   return failure ?? judge(cell)
 }
 

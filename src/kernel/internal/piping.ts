@@ -1,13 +1,18 @@
 /** A promise that becomes a message of the actor that piped it. */
+import { Accident, fault } from '../../std/index.ts'
 import type { Next } from '../behavior.ts'
 import { deliver, extrasOf, type Cell } from './cell.ts'
 import { Special } from './special.ts'
+
+/** Promises one actor may have piped that have not become messages of its yet. */
+export const PIPES_MAX = 10_000
 
 /** Its message is made in the actor's turn, so that a maker that throws is supervised there. */
 export class Piped extends Special {
   readonly #result: unknown
   readonly #make: () => unknown
   readonly #incarnation: number
+  #counts = true
 
   constructor(result: unknown, make: () => unknown, incarnation: number) {
     super()
@@ -26,13 +31,20 @@ export class Piped extends Special {
   }
 
   override run(cell: Cell): Next<never> {
+    this.#leave(cell)
     if (!this.#isStale(cell)) return cell.receive(cell, this.#make() as never)
     this.bury(cell)
     return undefined
   }
 
-  bury({ core, path }: Cell): void {
-    core.deadLetters.add(path, this.#result, 'stale-incarnation')
+  bury(cell: Cell): void {
+    this.#leave(cell)
+    cell.core.deadLetters.add(cell.path, this.#result, 'stale-incarnation')
+  }
+
+  #leave(cell: Cell): void {
+    if (this.#counts) extrasOf(cell).pipes--
+    this.#counts = false // it may be retried
   }
 
   #isStale(cell: Cell): boolean {
@@ -46,9 +58,25 @@ export function pipe<T>(
   onValue: (value: T) => unknown,
   onError: (error: unknown) => unknown,
 ): void {
-  const { incarnation } = extrasOf(cell)
+  const extras = extrasOf(cell)
+  const { incarnation } = extras
+  if (extras.pipes >= PIPES_MAX) throw tooManyPipes(cell)
+  extras.pipes++
+  const arrive = (result: unknown, make: () => unknown): void => {
+    new Piped(result, make, incarnation).arrive(cell)
+  }
   Promise.resolve(promise).then(
-    (value) => new Piped(value, () => onValue(value), incarnation).arrive(cell),
-    (error: unknown) => new Piped(error, () => onError(error), incarnation).arrive(cell),
+    (value) => arrive(value, () => onValue(value)),
+    (error: unknown) => arrive(error, () => onError(error)),
+  )
+}
+
+function tooManyPipes(cell: Cell): Accident {
+  return new Accident(
+    fault('too-many-pipes', `${cell.path} waits for ${PIPES_MAX} piped promises already`, {
+      actor: cell.path,
+      limit: PIPES_MAX,
+      remedy: 'wait for some of them, or suspend until they have settled',
+    }),
   )
 }

@@ -1,9 +1,9 @@
 /**
  * Addresses, and the relay of a resume.
  *
- * An address is a slot and a generation, given on first request. The generation
- * moves on when the actor ends, so an old address finds nobody and never a
- * stranger; a slot whose generation runs out is retired.
+ * An address is a slot and a generation of one system, given on first request. The
+ * generation moves on when the actor ends, so an old address finds nobody and never
+ * a stranger; a slot whose generation runs out is retired.
  */
 import type { Address } from '../ref.ts'
 import { extrasOf, wake, type Cell } from './cell.ts'
@@ -12,9 +12,13 @@ import { STOPPED } from './status.ts'
 const GENERATION_MAX = 2 ** 31 - 1
 
 /** The address of whoever has ended. Nobody was ever there, and nobody will be. */
-const NOWHERE: Address = Object.freeze({ slot: -1, generation: 0 })
+const NOWHERE: Address = Object.freeze({ system: 0, slot: -1, generation: 0 })
+
+/** Numbers the systems of this thread, so that one's address means nothing to another. */
+let systems = 0
 
 export class Registry {
+  readonly #system = ++systems
   readonly #cells: (Cell | null)[] = []
   readonly #generations: number[] = []
   readonly #free: number[] = []
@@ -27,10 +31,15 @@ export class Registry {
       this.#cells[extras.slot] = cell
       this.#generations[extras.slot] ??= 1
     }
-    return { slot: extras.slot, generation: this.#generations[extras.slot]! }
+    return {
+      system: this.#system,
+      slot: extras.slot,
+      generation: this.#generations[extras.slot]!,
+    }
   }
 
   at(address: Address): Cell | undefined {
+    if (address.system !== this.#system) return undefined
     if (this.#generations[address.slot] !== address.generation) return undefined
     return this.#cells[address.slot] ?? undefined
   }

@@ -4,7 +4,7 @@
  * Due times are whole milliseconds of the monotonic clock, rounded up, so a
  * timer is never early; among equals, first set is first fired.
  */
-import { Heap, type Clock, type HeapItem, type Timer } from '../../std/index.ts'
+import { assert, Heap, type Clock, type HeapItem, type Timer } from '../../std/index.ts'
 
 export class TimerEntry implements HeapItem {
   heapIndex = -1
@@ -43,6 +43,7 @@ export class TimerQueue {
 
   /** Sets or resets an entry to `ms` from now. */
   set(entry: TimerEntry, ms: number): void {
+    assert(!Number.isNaN(ms), 'who sets a timer has checked its time')
     if (entry.heapIndex >= 0) this.#heap.remove(entry)
     entry.due = Math.ceil(this.#clock.monotonic() + Math.max(0, ms))
     entry.order = this.#order++
