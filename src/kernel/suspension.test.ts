@@ -384,22 +384,26 @@ describe('after', () => {
   })
 
   test('wakes a process that does nothing else, which then ends by itself', async () => {
-    const door = new URL('./index.ts', import.meta.url).href
+    const door = new URL('index.ts', import.meta.url).href
     const program = `
       import { after, createSystem, receive } from ${JSON.stringify(door)}
       const system = createSystem()
-      const actor = system.spawn('actor', receive((_ctx, m) => void process.stdout.write(m)))
+      const actor = system.spawn('actor', receive((_ctx, message) => process.stdout.write(message)))
+      const start = performance.now()
       actor.suspend('user', after(50))
-      actor.tell('awake')
+      actor.tell('awake ')
+      process.on('exit', () => process.stdout.write(String(performance.now() - start)))
     `
 
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ['--input-type=module', '--eval', program],
-      { timeout: 2_000 },
+      { timeout: 20_000 },
     )
 
-    assert.equal(stdout, 'awake')
+    const [word, tookMs] = stdout.split(' ')
+    assert.equal(word, 'awake')
+    assert.ok(Number(tookMs) >= 50 && Number(tookMs) < 2_000, `after ${tookMs} ms`)
     assert.equal(stderr, '')
   })
 })
