@@ -388,7 +388,7 @@ describe('after', () => {
     const program = `
       import { after, createSystem, receive } from ${JSON.stringify(door)}
       const system = createSystem()
-      const actor = system.spawn('actor', receive((_ctx, message) => process.stdout.write(message)))
+      const actor = system.spawn('actor', receive((_ctx, m) => void process.stdout.write(m)))
       const start = performance.now()
       actor.suspend('user', after(50))
       actor.tell('awake ')
