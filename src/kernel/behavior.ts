@@ -98,8 +98,8 @@ export interface Context<M> {
   /** The child of that name, taken to understand `C`. */
   child<C = never>(name: string): Ref<C> | undefined
   readonly children: readonly Ref<never>[]
-  /** Ends a child, its children first. */
-  stop(child: Ref<never>): void
+  /** Ends an actor, as a rule a child of mine; its own children first. */
+  stop(actor: Ref<never>): void
   /** Tells me `message` when `target` ends: once, after everything it had told me. */
   watch(target: Ref<never>, message: M | ((ended: Ended) => M)): void
   /** After this, no end of `target` is told, even if it waits in the mailbox. */

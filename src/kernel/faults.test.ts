@@ -80,6 +80,7 @@ function rig(options: SpawnOptions<Order> = {}): Rig {
   }
 }
 
+const unheard = (): never => assert.fail()
 const idle: Behavior<string> = receive<string>(() => undefined)
 
 /** What a call throws. */
@@ -391,22 +392,9 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
       actor: '/actor',
       provoke: ({ failure }) =>
         failure((ctx) => {
-          const never = new Promise<never>(() => undefined)
-          const no = (): never => assert.fail()
-          for (let n = 0; n <= PIPES_MAX; n++) ctx.pipe(never, no, no)
+          const open = new Promise<never>(() => undefined)
+          for (let n = 0; n <= PIPES_MAX; n++) ctx.pipe(open, unheard, unheard)
         }),
-    },
-  ],
-  'not-a-child': [
-    {
-      actor: '/actor',
-      provoke: ({ failure, system }) => {
-        const stranger = system.spawn(
-          'stranger',
-          receive<string>(() => undefined),
-        )
-        return failure((ctx) => ctx.stop(stranger))
-      },
     },
   ],
   'too-many-signals': [

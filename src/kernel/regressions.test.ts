@@ -24,6 +24,8 @@ import { RESTARTS_MAX } from './supervision.ts'
 
 const AT_ONCE = { minMs: 0 }
 const idle = receive<string>(() => undefined)
+const own = (n: number): number => n
+const none = (): number => -1
 
 describe('a defect', () => {
   test('a slow turn of no time ended the process', () => {
@@ -49,8 +51,6 @@ describe('a defect', () => {
       receive<number | 'go'>((ctx, message) => {
         if (message !== 'go') seen.push(message)
         else {
-          const own = (n: number): number => n
-          const none = (): number => -1
           for (let n = 0; n < PIPES_MAX; n++) ctx.pipe(Promise.resolve(n), own, none)
           try {
             ctx.pipe(Promise.resolve(0), own, none)
@@ -144,8 +144,8 @@ describe('a defect', () => {
     const actor = system.spawn(
       'actor',
       setup<string>((ctx: Context<string>) => {
-        const own = ++life
-        if (own === 1) ctx.timers.after('soon', 10, 'expired')
+        const nth = ++life
+        if (nth === 1) ctx.timers.after('soon', 10, 'expired')
         child = ctx.spawn(
           'child',
           receive<string>(() => {
@@ -154,7 +154,7 @@ describe('a defect', () => {
           { supervision: escalate() },
         )
         return receive((_ctx, message) => {
-          seen.push(`${own}: ${message}`)
+          seen.push(`${nth}: ${message}`)
           throw new Error('once more')
         })
       }),

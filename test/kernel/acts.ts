@@ -51,8 +51,9 @@ export class Acts {
       case 'stop': {
         const { actor, cell } = this.#pick(act.actor, by)
         pair.model.requestStop(actor, 'stopped')
-        if (ctx === undefined) cell.stop()
-        else ctx.stop(cell)
+        const isOwn = actor === by?.actor || actor.parent === by?.actor
+        if (ctx !== undefined && isOwn) ctx.stop(cell)
+        else cell.stop()
         break
       }
       case 'suspend': {

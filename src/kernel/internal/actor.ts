@@ -107,7 +107,6 @@ export class Actor extends Cell implements Handle<unknown> {
   override stop(child?: Ref<never>): void {
     const target: unknown = child ?? this
     if (!(target instanceof Cell)) throw notAnActor(String(target))
-    if (target !== this && target.parent !== this) throw notAChild(this, target)
     requestStop(target, 'stopped', undefined)
   }
 
@@ -201,16 +200,6 @@ function nameTaken(parent: Cell, name: string): Accident {
       actor: parent.path,
       name,
       remedy: 'choose another name, use the child that is there, or wait until it has ended',
-    }),
-  )
-}
-
-function notAChild(parent: Cell, other: Cell): Accident {
-  return new Accident(
-    fault('not-a-child', `${other.path} is no child of ${parent.path}`, {
-      actor: parent.path,
-      other: other.path,
-      remedy: 'let its parent stop it, or whoever holds its handle',
     }),
   )
 }

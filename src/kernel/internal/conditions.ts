@@ -54,7 +54,7 @@ function armEach(of: readonly ResumeCondition[], cell: Cell, fire: () => void): 
   const disarms: Disarm[] = []
   const disarm = (): void => disarms.forEach((each) => each())
   try {
-    for (const each of of) disarms.push(arm(each, cell, fire))
+    for (const each of of) disarms.push(arm(each, cell, () => fire())) // two of a kind are two
   } catch (error) {
     disarm()
     throw error
