@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import {
+  any,
   capacity,
   createSteppedSystem,
   createSystem,
@@ -13,6 +14,7 @@ import {
   resume,
   retry,
   setup,
+  signal,
   withContext,
   type Handle,
   type System,
@@ -405,4 +407,15 @@ test('the failure of a child does not give a message that is retried further att
   }
 
   assert.equal(attempts, 3)
+})
+
+test('any condition that has come true leaves the kept signals of the rest alone', () => {
+  const system = createSteppedSystem({ clock: new HandClock() })
+  const actor = system.spawnAnonymous(receive<string>(() => undefined))
+  for (const key of ['first', 'second']) system.signal(key, { sticky: true })
+
+  const token = actor.suspend('user', any([signal('first'), signal('second')]))
+
+  assert.equal(token.active, false)
+  assert.equal(actor.suspend('user', signal('second')).active, false)
 })

@@ -46,15 +46,24 @@ function armAll(of: readonly ResumeCondition[], cell: Cell, fire: () => void): D
   }
   return armEach(of, cell, () => {
     if (--left === 0) fire()
+    return false
   })
 }
 
-/** One that cannot be armed takes back those before it. */
-function armEach(of: readonly ResumeCondition[], cell: Cell, fire: () => void): Disarm {
+/**
+ * `fire` says whether the rest need not come true any more: they are not armed then, and a signal
+ * kept for the next to wait stays. One that cannot be armed takes back those before it.
+ */
+function armEach(of: readonly ResumeCondition[], cell: Cell, fire: () => boolean): Disarm {
   const disarms: Disarm[] = []
   const disarm = (): void => disarms.forEach((each) => each())
+  let isOver = false
+  const oneTrue = (): void => void (isOver = fire())
   try {
-    for (const each of of) disarms.push(arm(each, cell, () => fire())) // two of a kind are two
+    for (const each of of) {
+      if (isOver) break
+      disarms.push(arm(each, cell, () => oneTrue())) // two of a kind are two
+    }
   } catch (error) {
     disarm()
     throw error
@@ -65,11 +74,12 @@ function armEach(of: readonly ResumeCondition[], cell: Cell, fire: () => void): 
 function armAny(of: readonly ResumeCondition[], cell: Cell, fire: () => void): Disarm {
   let done = false
   let disarm = nothing
-  const once = (): void => {
-    if (done) return
+  const once = (): boolean => {
+    if (done) return true
     done = true
     disarm()
     fire()
+    return true
   }
   disarm = armEach(of, cell, once)
   if (done) disarm() // the first came true while the others were armed
