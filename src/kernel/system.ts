@@ -205,7 +205,7 @@ class ActorSystem implements SteppedSystem {
   }
 
   metrics(): MetricsSnapshot {
-    const { metrics, timers, express } = this.#core
+    const { metrics, timers, ready: queue } = this.#core
     const { resumeLatency } = metrics
     return {
       spawned: metrics.spawned,
@@ -225,7 +225,7 @@ class ActorSystem implements SteppedSystem {
         p99Ms: resumeLatency.quantileMs(0.99),
         maxMs: resumeLatency.maxMs,
       },
-      ready_depth: this.readyDepth + (express ? expressDepth() : 0),
+      ready_depth: queue.count(({ cell }) => cell.core === this.#core) + expressDepth(this.#core),
       blocked_senders: metrics.blockedSenders,
       backpressure_cycles: metrics.backpressureCycles,
       slow_turns: metrics.slowTurns,

@@ -4,6 +4,7 @@
  * It reads; the two exceptions are the hand-out of the ready queue, which is watched, and the fuel of
  * the run loop, which is set to the same amount before every program so that a seed repeats itself.
  */
+import type { Core } from '../../src/kernel/internal/core.ts'
 import { Actor } from '../../src/kernel/internal/actor.ts'
 import { roomOf } from '../../src/kernel/internal/capacity.ts'
 import { expressOf, type Cell } from '../../src/kernel/internal/cell.ts'
@@ -14,7 +15,6 @@ import { ready } from '../../src/kernel/internal/run-loop.ts'
 import {
   AWAIT,
   HALTED,
-  PARKED,
   RESTARTING,
   STOPPED,
   STOPPING,
@@ -59,7 +59,6 @@ export type Sight = Readonly<{
 
 export function see(cell: Actor): Sight {
   const { status, extras, mail } = cell
-  const isParked = (status & PARKED) !== 0 && cell.first !== undefined
   let tokens = 0
   for (let token = extras?.token ?? null; token !== null; token = token.next) tokens++
   return {
@@ -77,7 +76,7 @@ export function see(cell: Actor): Sight {
     systemFlag: (status & SYSTEM) !== 0,
     linked: mail?.queued ?? false,
     halted: (status & HALTED) !== 0,
-    open: isParked ? Number((status & HALTED) === 0) : status === 0 ? expressOf(cell) : 0,
+    open: (status & HALTED) === 0 ? expressOf(cell) : 0,
     express: expressOf(cell),
   }
 }
@@ -112,8 +111,8 @@ export function waits(cell: Actor): number {
 }
 
 /** What the express lane says is ready. */
-export function expressDepth(): number {
-  return dispatch.expressDepth()
+export function expressDepth(core: Core): number {
+  return dispatch.expressDepth(core)
 }
 
 /** Whether the handler that runs was called by the express lane, which shows it as ready meanwhile. */
@@ -148,7 +147,7 @@ export function brokenLinks(
 
 /** Whether the loop of this thread has nothing to do, where `cells` are all there are. */
 export function isIdle(cells: readonly Actor[]): boolean {
-  if (ready.depth > 0 || dispatch.expressDepth() > 0) return false
+  if (ready.depth > 0) return false
   return cells.every((cell) => expressOf(cell) === 0)
 }
 

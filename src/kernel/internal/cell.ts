@@ -116,12 +116,10 @@ export function dropUnit(cell: Cell): void {
 
 function bar(cell: Cell): void {
   cell.credit -= BARRED
-  dispatch.displace(expressOf(cell))
 }
 
 function unbar(cell: Cell): void {
   cell.credit += BARRED
-  dispatch.displace(-expressOf(cell))
   if (cell.mail !== null) {
     cell.core.ready.unregister(cell.mail)
     cell.mail.close()
@@ -182,7 +180,6 @@ export function withdrawUrgent(cell: Cell): void {
 
 /** An express entry came up while the cell may not take it: it waits at the front of the mailbox. */
 export function surface(cell: Cell, message: unknown): void {
-  if (cell.status !== 0) dispatch.displace(-1)
   mailboxOf(cell).surface(message)
   cell.credit++
   raise(cell, BOXED)

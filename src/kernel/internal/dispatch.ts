@@ -13,6 +13,7 @@
 import { systemClock } from '../../std/index.ts'
 import type { Next } from '../behavior.ts'
 import type { Cell } from './cell.ts'
+import type { Core } from './core.ts'
 import { heartbeat } from './heartbeat.ts'
 import { HALTED } from './status.ts'
 
@@ -30,8 +31,6 @@ let head = 0
 let tail = 0
 let mask = RING_MIN - 1
 
-/** Entries that belong to cells which may not run; they surface without running. */
-let displaced = 0
 let armed = false
 let loop: Loop = {
   soon: () => undefined,
@@ -293,10 +292,6 @@ function clearParked(): void {
   parkedFrom = 0
 }
 
-export function displace(entries: number): void {
-  displaced += entries
-}
-
 /** Whether somebody wants to see every message. */
 export function isListening(): boolean {
   return listeners > 0
@@ -308,14 +303,19 @@ export function listen(change: 1 | -1): void {
   floor = listeners > 0 ? EXPRESS_MAX + 1 : 0
 }
 
-/** Express entries and parked cells that may run. */
-export function expressDepth(): number {
-  let ready = (((tail - head) & mask) >> 1) - displaced
+/** Express entries and parked cells of one system that may run. */
+export function expressDepth(core: Core): number {
+  let ready = 0
+  for (let at = head; at !== tail; at = (at + 2) & mask) if (mayRun(ring[at], core)) ready++
   for (let at = parkedFrom; at < parked.length; at++) {
-    const cell = parked[at] as Cell | null
-    if (cell !== null && (cell.status & HALTED) === 0) ready++
+    if (at !== parkedAt && mayRun(parked[at], core)) ready++
   }
   return ready
+}
+
+function mayRun(entry: unknown, core: Core): boolean {
+  const cell = entry as Cell | null
+  return cell !== null && cell.core === core && (cell.status & HALTED) === 0
 }
 
 /** Of the whole thread, all systems together. */

@@ -181,7 +181,6 @@ export function surfaceHead(): void {
     surface(cell, message)
     return
   }
-  dispatch.displace(-1)
   cell.credit++
   cell.core.deadLetters.add(cell.path, message, 'stopped')
 }
@@ -213,7 +212,6 @@ function unpark(cell: Cell, message: unknown): void {
     cell.core.deadLetters.add(cell.path, message, 'stopped')
     return
   }
-  dispatch.displace(1) // it was never on the lane it is said to surface from
   surface(cell, message)
   lower(cell, PARKED)
   wake(cell)

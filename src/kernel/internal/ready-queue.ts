@@ -97,6 +97,17 @@ export class ReadyQueue<R extends Ready> {
     return undefined
   }
 
+  /** How many of those that are registered are meant. */
+  count(isMeant: (ready: R) => boolean): number {
+    let count = 0
+    for (const lane of this.#lanes) {
+      for (let ready = lane.first; ready !== null; ready = ready.after) {
+        if (isMeant(ready as R)) count++
+      }
+    }
+    return count
+  }
+
   /** Up to `max`, in turn. */
   drain(max: number): R[] {
     const out: R[] = []

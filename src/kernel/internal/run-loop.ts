@@ -97,7 +97,6 @@ function mayRunAhead(cell: Cell): boolean {
 function runAhead(cell: Cell): void {
   const message = dispatch.headMessage()
   mailboxOf(cell).room++
-  dispatch.displace(-1)
   cell.credit++
   const next = cell.receive(cell, message as never)
   if (next !== undefined && next !== 'same') apply(cell, message, next)
