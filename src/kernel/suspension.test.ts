@@ -384,7 +384,7 @@ describe('after', () => {
   })
 
   test('wakes a process that does nothing else, which then ends by itself', async () => {
-    const door = new URL('index.ts', import.meta.url).href
+    const door = new URL('./index.ts', import.meta.url).href
     const program = `
       import { after, createSystem, receive } from ${JSON.stringify(door)}
       const system = createSystem()
