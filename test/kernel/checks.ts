@@ -22,9 +22,8 @@ export function checkAll(pair: Pair, when: string): void {
   let unseen = 0
   for (const subject of known) {
     const sight = see(subject.cell)
-    for (const [holds, what] of findings(pair, subject, sight)) {
-      expect(holds, () => `${subject.actor.id}: ${what}`)
-    }
+    const wrong = wrongWith(pair, subject, sight)
+    expect(wrong === undefined, () => `${subject.actor.id}: ${wrong}`)
     depth += sight.open
     if (sight.stopped) unseen += sight.express
   }
@@ -46,53 +45,44 @@ export function checkAll(pair: Pair, when: string): void {
   )
 }
 
-type Finding = readonly [holds: boolean, what: string]
-
-function findings(pair: Pair, subject: Subject, sight: Sight): Finding[] {
+/** What is wrong with one actor, if anything. */
+function wrongWith(pair: Pair, subject: Subject, sight: Sight): string | undefined {
   const { actor } = subject
-  const found: Finding[] = [
-    [
-      sight.counter === actor.tokens.size,
-      `counts ${sight.counter} tokens, not ${actor.tokens.size}`,
-    ],
-    [sight.tokens === actor.tokens.size, `has ${sight.tokens} tokens, not ${actor.tokens.size}`],
-    [sight.awaiting === (actor.awaiting !== undefined), `awaits: ${sight.awaiting}`],
-    [sight.stopped === (actor.state === 'stopped'), `has stopped: ${sight.stopped}`],
-  ]
-  if (actor.state !== 'stopped') found.push(...alive(actor, sight))
-  found.push(...ready(pair, subject, sight))
-  return found
+  const tokens = actor.tokens.size
+  if (sight.counter !== tokens) return `counts ${sight.counter} tokens, not ${tokens}`
+  if (sight.tokens !== tokens) return `has ${sight.tokens} tokens, not ${tokens}`
+  if (sight.awaiting !== (actor.awaiting !== undefined)) return `awaits: ${sight.awaiting}`
+  if (sight.stopped !== (actor.state === 'stopped')) return `has stopped: ${sight.stopped}`
+  if (actor.state === 'stopped') return sight.linked ? 'is linked though it has stopped' : undefined
+  return wrongWithState(actor, sight) ?? wrongWithPlace(pair, subject, sight)
 }
 
-function alive(actor: ModelActor, sight: Sight): Finding[] {
-  return [
-    [sight.restarting === actor.restarting, `restarts: ${sight.restarting}`],
-    [sight.systemFlag === actor.system.length > 0, `has system work: ${sight.systemFlag}`],
-    [sight.system === actor.system.length, `has ${sight.system} pieces of system work`],
-    [sight.stopping === (actor.state === 'stopping'), `is stopping: ${sight.stopping}`],
-    [
-      actor.state !== 'alive' || sight.room === actor.room,
-      `has room for ${sight.room}, not ${actor.room}`,
-    ],
-    [sight.ahead === (actor.ahead !== undefined), `has something ahead: ${sight.ahead}`],
-    [sight.stash === actor.stash.length, `stashed ${sight.stash}, not ${actor.stash.length}`],
-    [sight.held === actor.held.length, `holds back ${sight.held}, not ${actor.held.length}`],
-  ]
+function wrongWithState(actor: ModelActor, sight: Sight): string | undefined {
+  const { system, room, ahead, stash, held } = actor
+  if (sight.restarting !== actor.restarting) return `restarts: ${sight.restarting}`
+  if (sight.stopping !== (actor.state === 'stopping')) return `is stopping: ${sight.stopping}`
+  if (sight.system !== system.length) return `has ${sight.system} pieces of system work`
+  if (sight.systemFlag !== system.length > 0) return `has system work: ${sight.systemFlag}`
+  if (sight.ahead !== (ahead !== undefined)) return `has something ahead: ${sight.ahead}`
+  if (sight.stash !== stash.length) return `stashed ${sight.stash}, not ${stash.length}`
+  if (sight.held !== held.length) return `holds back ${sight.held}, not ${held.length}`
+  if (actor.state !== 'alive' || sight.room === room) return undefined
+  return `has room for ${sight.room}, not ${room}`
 }
 
-/** Whether it is linked if and only if it has to be. */
-function ready(pair: Pair, subject: Subject, sight: Sight): Finding[] {
+/** It is linked if and only if it has to be. */
+function wrongWithPlace(pair: Pair, subject: Subject, sight: Sight): string | undefined {
   const { actor } = subject
+  const { linked, express } = sight
   const isRunning = pair.inside === subject || pair.turn === subject
-  const system = actor.system.length > 0
-  const runnable = !actor.halted && actor.hasMail
-  const served = sight.linked || isRunning || sight.express > 0
-  return [
-    [!sight.linked || system || runnable, 'is linked though it has nothing to do or may not'],
-    [!runnable || served, 'may run and has mail, and is not linked'],
-    [!system || sight.linked || isRunning, 'has system work and is not linked'],
-    [!sight.linked || system || sight.express === 0, 'is linked while it has express mail'],
-  ]
+  const hasSystemWork = actor.system.length > 0
+  const isRunnable = !actor.halted && actor.hasMail
+  if (linked && !hasSystemWork && !isRunnable)
+    return 'is linked though it has nothing to do or may not'
+  if (linked && !hasSystemWork && express > 0) return 'is linked while it has express mail'
+  if (linked || isRunning) return undefined
+  if (hasSystemWork) return 'has system work and is not linked'
+  return isRunnable && express === 0 ? 'may run and has mail, and is not linked' : undefined
 }
 
 /** Nothing more can happen by itself. */
