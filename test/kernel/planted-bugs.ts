@@ -22,6 +22,7 @@ export type Verdict = Readonly<{
   caught: Readonly<{ mode: string; seed: number; step: number; what: string }> | undefined
 }>
 
+const ROOT = join(import.meta.dirname, '../..')
 /** Programs of each mode that are run against one bug. */
 const PROGRAMS = 1_500
 /** A copy that takes longer hangs, which is not the kind of catch that is wanted. */
@@ -148,7 +149,7 @@ async function plant(bugToPlant: Bug): Promise<Verdict> {
   const copy = mkdtempSync(join(tmpdir(), 'planted-bug-'))
   try {
     for (const part of ['src', 'test/kernel', 'package.json']) {
-      cpSync(part, join(copy, part), { recursive: true })
+      cpSync(join(ROOT, part), join(copy, part), { recursive: true })
     }
     for (const change of bugToPlant.changes) apply(copy, bugToPlant.name, change)
     return { bug: bugToPlant.name, caught: catchOf(await runModel(copy)) }
