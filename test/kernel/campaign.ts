@@ -10,7 +10,7 @@ import { AssertionError } from 'node:assert'
 import type { Met } from './model/accounts.ts'
 import type { Mode, Violation } from './pair.ts'
 import { programOf } from './program-writer.ts'
-import type { Program } from './program.ts'
+import { PLAIN, type Program } from './program.ts'
 import { run } from './run.ts'
 import { shrink } from './shrink.ts'
 
@@ -51,7 +51,10 @@ async function failure(
   const { seed } = program
   const small =
     process.env['MODEL_SHRINK'] === 'no' ? program : await cutDown(program, mode, violation)
-  const lines = small.ops.map((op, step) => `  ${step} ${JSON.stringify(op)}`)
+  const plain = JSON.stringify(PLAIN)
+  const lines = small.ops.map(
+    (op, step) => `  ${step} ${JSON.stringify(op).replaceAll(plain, 'PLAIN')}`,
+  )
   const message = [
     `${mode}: seed ${seed}, step ${violation.step}: ${violation.what}`,
     `again: MODEL_SEED=${seed} npm test -- kernel/model.test`,
