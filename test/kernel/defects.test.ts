@@ -44,7 +44,7 @@ function throwing(): void {
 }
 
 test('a watcher is run though it was given the mailbox of the actor whose end it learns of', async () => {
-  await using system = createSystem()
+  await using system = createSystem({ log: silentLog })
   const seen: string[] = []
   const target = system.spawn(
     'target',
@@ -67,7 +67,7 @@ test('a watcher is run though it was given the mailbox of the actor whose end it
 })
 
 test('a turn keeps its mailbox though the last who waited for room in it gives up', async () => {
-  await using system = createSystem()
+  await using system = createSystem({ log: silentLog })
   const strange: string[] = []
   // Again and again: whether the turn goes on after its last message depends on the fuel that is left.
   for (let round = 0; round < 100; round++) {
@@ -94,7 +94,7 @@ test('a turn keeps its mailbox though the last who waited for room in it gives u
 })
 
 test('a message that waits for its retry when its actor stops is a dead letter', () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const actor = system.spawn('actor', receive<string>(throwing), {
     supervision: retry({ backoff: { minMs: 10 } }),
   })
@@ -111,7 +111,7 @@ test('a message that waits for its retry when its actor stops is a dead letter',
 })
 
 test('a stop that comes while the onStop of a restart is on its way drops the tokens too', async () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const { promise, resolve } = Promise.withResolvers<void>()
   const actor = system.spawn('actor', receive<string>(throwing, { onStop: () => promise }), {
     supervision: restart(),
@@ -130,7 +130,7 @@ test('a stop that comes while the onStop of a restart is on its way drops the to
 })
 
 test('the last words of an actor that was held up before arrive when there is room', () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const seen: string[] = []
   const note = receive<string>((_, message) => void seen.push(message))
   const target = system.spawn('target', note, { bound: 1, overflow: 'suspend-sender' })
@@ -159,7 +159,7 @@ test('the last words of an actor that was held up before arrive when there is ro
 
 describe('what the code of an actor tells outside its handlers is told by that actor', () => {
   test('by the onStop of a restart, with somebody else next on the express lane', async () => {
-    await using system = createSystem()
+    await using system = createSystem({ log: silentLog })
     const target = fullTarget(system)
     const seen: string[] = []
     const onStop = (): void => void target.tell('farewell')
@@ -180,7 +180,7 @@ describe('what the code of an actor tells outside its handlers is told by that a
   })
 
   test('by the start of the behavior a handler has answered with', async () => {
-    await using system = createSystem()
+    await using system = createSystem({ log: silentLog })
     const target = fullTarget(system)
     const seen: string[] = []
     const next = setup<string>(() => {
@@ -205,7 +205,7 @@ describe('what the code of an actor tells outside its handlers is told by that a
   })
 
   test('by the onStop of a restart after a promise was rejected', async () => {
-    await using system = createSystem()
+    await using system = createSystem({ log: silentLog })
     const target = fullTarget(system)
     const answers: unknown[] = []
     const failing = system.spawn(
@@ -225,7 +225,7 @@ describe('what the code of an actor tells outside its handlers is told by that a
 })
 
 test('a message that was put aside comes back with its context', () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const seen: unknown[] = []
   const actor = system.spawn(
     'actor',
@@ -247,7 +247,7 @@ test('a message that was put aside comes back with its context', () => {
 })
 
 test('one who has given up waiting does not hold the door open for the next', () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const target = system.spawn(
     'target',
     receive<string>(() => undefined),
@@ -274,7 +274,7 @@ test('one who has given up waiting does not hold the door open for the next', ()
 })
 
 test('a newborn that has had a turn already keeps count of its mail', async () => {
-  await using system = createSystem()
+  await using system = createSystem({ log: silentLog })
   const seen: string[] = []
   let child: Handle<string> | undefined
   const parent = system.spawn(
@@ -303,7 +303,7 @@ test('a newborn that has had a turn already keeps count of its mail', async () =
 })
 
 test('an actor that restarts is not in the ready queue, whatever it told itself before', async () => {
-  await using system = createSystem()
+  await using system = createSystem({ log: silentLog })
   const { promise, resolve } = Promise.withResolvers<void>()
   const idle = receive<string>(() => undefined, { onStop: () => promise })
   const actor = system.spawn(
@@ -332,7 +332,7 @@ test('an actor that restarts is not in the ready queue, whatever it told itself 
 })
 
 test('a newborn that is suspended before its first turn does not count as ready', async () => {
-  await using system = createSystem()
+  await using system = createSystem({ log: silentLog })
   const depths: number[] = []
   const parent = system.spawn(
     'parent',
@@ -357,7 +357,7 @@ test('a newborn that is suspended before its first turn does not count as ready'
 })
 
 test('nobody is refused because of one who has given up waiting', () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const target = system.spawn(
     'target',
     receive<string>(() => undefined),
@@ -410,7 +410,7 @@ test('the failure of a child does not give a message that is retried further att
 })
 
 test('any condition that has come true leaves the kept signals of the rest alone', () => {
-  const system = createSteppedSystem({ clock: new HandClock() })
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
   const actor = system.spawnAnonymous(receive<string>(() => undefined))
   for (const key of ['first', 'second']) system.signal(key, { sticky: true })
 
