@@ -19,11 +19,12 @@ import {
 } from '../std/index.ts'
 import { receive, type Behavior, type Handle, type SpawnOptions } from './behavior.ts'
 import { Actor } from './internal/actor.ts'
+import { Waiting } from './internal/awaiting.ts'
 import { Cell, extrasOf, wake } from './internal/cell.ts'
 import { Core } from './internal/core.ts'
 import type { DeadLetter } from './internal/dead-letters.ts'
 import { expressDepth, setAmbient, ambient, threadFigures } from './internal/dispatch.ts'
-import { invoke } from './internal/invoker.ts'
+import { apply, invoke } from './internal/invoker.ts'
 import { abandon, requestStop } from './internal/lifecycle.ts'
 import type { Mailbox } from './internal/mailbox.ts'
 import { ReadyQueue } from './internal/ready-queue.ts'
@@ -31,8 +32,10 @@ import { ready } from './internal/run-loop.ts'
 import { SLOW_TURN_MS_DEFAULT } from './internal/slow-turns.ts'
 import { STOPPED } from './internal/status.ts'
 import { watchThread } from './internal/watchdog.ts'
+import { Token } from './internal/tokens.ts'
 import type { MetricsSnapshot } from './metrics.ts'
 import type { Address, Ref, Refusal } from './ref.ts'
+import { manual } from './suspension.ts'
 import type { TraceListener } from './trace.ts'
 
 /** How long an orderly stop may take unless it says otherwise. */
@@ -140,9 +143,10 @@ class ActorSystem implements SteppedSystem {
     const { defaults } = this.#core
     this.#root = new Actor(this.#core, null, IDLE, defaults, defaults.status)
     this.#core.root = this.#root
-    // V8 forgets the shape of a class with its last instance, and all code compiled for it.
-    // There is always one with extras here, as there is a spare mailbox and a ring of asks.
-    extrasOf(this.#root)
+    // V8 forgets the shape of a class with its last instance, and all code compiled for it. There
+    // is always one of each here, as there is a spare mailbox and a ring of asks.
+    const root = extrasOf(this.#root)
+    root.shapes = [new Token(this.#root, 'user', manual()), new Waiting(this.#root, apply)]
     // Turns that are taken from outside are not the thread's to answer for.
     if (options.watchdog === true && express) this.#unwatch = watchThread(this.#core, slowTurnMs)
   }

@@ -20,6 +20,8 @@ export class Extras {
   name: string | null = null
   /** Children that have names. */
   named: Map<string, Cell> | null = null
+  /** Kept for their shapes alone. */
+  shapes: readonly object[] | null = null
   /** The head of the list of active suspend tokens. */
   token: Token | null = null
   systemLane: Deque<SystemWork> | null = null
