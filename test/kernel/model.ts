@@ -36,6 +36,8 @@ export type Ending =
   | Readonly<{ type: 'become'; behavior: number }>
   | Readonly<{ type: 'async'; slot: Slot }>
 
+const NO_ENTRY: Entry = { letter: undefined }
+
 export class Model implements Surroundings {
   readonly agenda: Agenda = new Agenda()
   readonly accounts: Accounts = new Accounts()
@@ -239,7 +241,7 @@ export class Model implements Surroundings {
       if (every) running.at = this.agenda.book(ms, expire)
     }
     const running: RunningTimer = {
-      pledge: { isWithdrawn: false, onTaken },
+      pledge: { isWithdrawn: false, isOfLife: true, onTaken },
       at: this.agenda.book(ms, expire),
     }
     actor.timers.set(key, running)
@@ -268,7 +270,8 @@ export class Model implements Surroundings {
 
   #tellEnd(watcher: ModelActor, target: ModelActor, letter: Letter): void {
     if (watcher.state !== 'alive') return
-    const pledge = { isWithdrawn: false, onTaken: () => void watcher.endings.delete(target) }
+    const onTaken = (): void => void watcher.endings.delete(target)
+    const pledge = { isWithdrawn: false, isOfLife: false, onTaken }
     watcher.endings.set(target, pledge)
     watcher.queue.push({ letter, pledge })
   }
@@ -407,6 +410,9 @@ export class Model implements Surroundings {
       actor.awaiting = undefined
     }
     for (const key of actor.timers.keys()) this.cancelTimer(actor, key)
+    for (const { pledge } of [actor.ahead ?? NO_ENTRY, ...actor.queue]) {
+      if (pledge?.isOfLife === true) pledge.isWithdrawn = true // it may wait for its retry
+    }
     this.unstash(actor)
   }
 

@@ -34,7 +34,12 @@ export class Letter {
 }
 
 /** How something promised can be taken back while it waits. */
-export type Pledge = { isWithdrawn: boolean; readonly onTaken: () => void }
+export type Pledge = {
+  isWithdrawn: boolean
+  /** Of a timer, which a restart ends; an end that is watched for is told to the next life too. */
+  readonly isOfLife: boolean
+  readonly onTaken: () => void
+}
 
 /** What waits for an actor. Without a letter it is the start of its behavior. */
 export type Entry = { readonly letter: Letter | undefined; readonly pledge?: Pledge }
