@@ -419,3 +419,29 @@ test('any condition that has come true leaves the kept signals of the rest alone
   assert.equal(token.active, false)
   assert.equal(actor.suspend('user', signal('second')).active, false)
 })
+
+test('a child that left its failure to a parent which restarts has no further turn', () => {
+  const system = createSteppedSystem({ clock: new HandClock(), log: silentLog })
+  const seen: string[] = []
+  const failing = receive<string>((_, message) => {
+    seen.push(message)
+    if (message === 'fail') throwing()
+  })
+  const slow = receive<string>(() => undefined, {
+    onStop: () => new Promise<void>(() => undefined),
+  })
+  const parent = system.spawn(
+    'parent',
+    receive<string>((ctx) => {
+      const elder = ctx.spawn('elder', failing, { supervision: escalate() })
+      ctx.spawn('younger', slow) // ends first, and takes its time
+      for (const message of ['fail', 'after']) elder.tell(message)
+    }),
+    { supervision: restart({ backoff: { minMs: 0 } }) },
+  )
+
+  parent.tell('go')
+  while (system.step());
+
+  assert.deepEqual(seen, ['fail'])
+})

@@ -374,7 +374,9 @@ export class Model implements Surroundings {
       case 'child-failed':
         if (actor.state !== 'alive') return
         this.fail(actor, undefined)
-        if (work.token.active) this.resume(work.token)
+        if (actor.state === 'alive' && !actor.restarting && work.token.active) {
+          this.resume(work.token)
+        }
     }
   }
 

@@ -141,5 +141,6 @@ export function childFailed(
       { cause: error },
     ),
   )
-  if (token.active) token.resume()
+  const isEnded = (parent.status & (ENDING | RESTARTING)) !== 0 // or will be, in its turn
+  if (token.active && !isEnded) token.resume()
 }
