@@ -173,7 +173,7 @@ describe('a mailbox', () => {
   })
 
   test('keeps its bound exactly in a system that runs by itself, on every lane', async () => {
-    for (const bound of [1, 2, 63, 64, 65, 100, 200]) {
+    for (const bound of [1, 2, 63, 64, 65, 127, 128, 129, 200]) {
       for (const overflow of ['reject', 'drop-newest', 'drop-oldest'] as const) {
         await using system = createSystem()
         const notes: number[] = []
@@ -295,7 +295,7 @@ describe('offer', () => {
   })
 
   test('is let in on the express lane too', async () => {
-    for (const bound of [1, 64, 65, 128]) {
+    for (const bound of [1, 64, 127, 128, 129, 256]) {
       await using system = createSystem()
       const notes: number[] = []
       const target = system.spawn(

@@ -81,11 +81,11 @@ test('a turn keeps its mailbox though the last who waited for room in it gives u
         other.suspend('user', manual())
         other.tell('for other')
       }),
-      { bound: 64 },
+      { bound: 128 },
     )
     const rest = target.suspend('user', manual())
     for (const message of ['first', 'last']) target.tell(message)
-    const wait = waiter.suspend('user', capacity(target, 64))
+    const wait = waiter.suspend('user', capacity(target, 128))
     rest.resume()
     await quiet()
   }

@@ -18,7 +18,7 @@ import { afterIo, silentLog } from '../../src/std/index.ts'
 import { HandClock } from './hand-clock.ts'
 
 /** One cell owns at most so many entries of the express lane, and its ring begins with twice 512. */
-const EXPRESS = 64
+const EXPRESS = 128
 const RING = 1_024
 const TURNS_MAX = 100_000
 const OVERFLOWS = ['reject', 'drop-newest', 'drop-oldest', 'suspend-sender'] as const

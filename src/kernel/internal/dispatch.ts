@@ -18,7 +18,7 @@ import { heartbeat } from './heartbeat.ts'
 import { HALTED } from './status.ts'
 
 /** How many messages one cell may have on the express lane. */
-export const EXPRESS_MAX = 64
+export const EXPRESS_MAX = 128
 /** How long a drain may hold the thread before I/O gets its turn. */
 export const BUDGET_MS = 0.5
 
@@ -67,7 +67,7 @@ let parkedFrom = 0
 let parkedAt = -1
 
 function emptyRing(length: number): unknown[] {
-  return Array.from<unknown>({ length }).fill(null)
+  return Array<unknown>(length).fill(null)
 }
 
 /** Appends to the express lane and sees to it that the loop runs. */

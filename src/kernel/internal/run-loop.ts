@@ -16,7 +16,7 @@ import { HIGH, ReadyQueue } from './ready-queue.ts'
 import { BOXED } from './status.ts'
 
 /** Messages a cell may take from its mailbox in one run. */
-export const BATCH_MAX = 64
+export const BATCH_MAX = 256
 
 /** The ready queue of all systems that run by themselves on this thread. */
 export const ready: ReadyQueue<Mailbox> = new ReadyQueue((mail) => {
