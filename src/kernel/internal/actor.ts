@@ -72,7 +72,7 @@ export class Actor extends Cell implements Handle<unknown> {
     const family = (extrasOf(this).named ??= new Map())
     if (!isName(name)) throw badName(this, name)
     if (family.has(name)) throw nameTaken(this, name)
-    const child = this.#bear(behavior, options)
+    const child = bear(this, behavior, options)
     extrasOf(child).name = name
     family.set(name, child)
     this.core.trace(child, 'spawned')
@@ -80,27 +80,8 @@ export class Actor extends Cell implements Handle<unknown> {
   }
 
   override spawnAnonymous<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
-    const child = this.#bear(behavior, options)
-    this.core.trace(child, 'spawned')
-    return child
-  }
-
-  #bear<C>(behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
-    if ((this.status & (ENDING | RESTARTING)) !== 0) throw parentEnded(this)
-    if (!(behavior instanceof Behavior)) throw notABehavior(this, behavior)
-    const { core } = this
-    const chosen =
-      options === undefined
-        ? core.defaults
-        : readOptions(options as SpawnOptions<never>, core.defaults, this)
-    const status = dispatch.draining && core.express ? chosen.status | NEWBORN : chosen.status
-    const child = new Actor(core, this, erased(behavior), chosen, status)
-    const elder = this.youngest
-    child.elder = elder
-    if (elder !== null) elder.younger = child
-    this.youngest = child
-    core.metrics.spawned++
-    if (behavior.start !== undefined) startSoon(child)
+    const child = bear(this, behavior, options)
+    if (this.core.tracer.active) this.core.trace(child, 'spawned')
     return child
   }
 
@@ -167,6 +148,26 @@ export class Actor extends Cell implements Handle<unknown> {
     this.stop()
     await this.ended
   }
+}
+
+/** A function and not a method: a private one would be checked for its brand at every birth. */
+function bear<C>(parent: Actor, behavior: Behavior<C>, options?: SpawnOptions<C>): Actor {
+  if ((parent.status & (ENDING | RESTARTING)) !== 0) throw parentEnded(parent)
+  if (!(behavior instanceof Behavior)) throw notABehavior(parent, behavior)
+  const { core } = parent
+  const chosen =
+    options === undefined
+      ? core.defaults
+      : readOptions(options as SpawnOptions<never>, core.defaults, parent)
+  const status = dispatch.draining && core.express ? chosen.status | NEWBORN : chosen.status
+  const child = new Actor(core, parent, erased(behavior), chosen, status)
+  const elder = parent.youngest
+  child.elder = elder
+  if (elder !== null) elder.younger = child
+  parent.youngest = child
+  core.metrics.spawned++
+  if (behavior.start !== undefined) startSoon(child)
+  return child
 }
 
 function isName(name: string): boolean {

@@ -18,7 +18,8 @@ import type { Waiter } from './capacity.ts'
 
 const CHUNK_FIRST = 16
 const CHUNK = 1_024
-const POOL_MAX = 64 // chunks kept for reuse: half a megabyte
+const CHUNKS_KEPT = 1_024 // for reuse, 8 MiB: a burst that is repeated allocates nothing
+const MAILBOXES_KEPT = 64
 
 /** Stands for "nothing", since any value may be a message. */
 export const NONE: unique symbol = Symbol('none')
@@ -97,7 +98,7 @@ export class Mailbox implements Ready {
   /** An empty mailbox that its cell has let go of. */
   close(): void {
     this.trim()
-    if (spare.length >= POOL_MAX) return
+    if (spare.length >= MAILBOXES_KEPT) return
     this.cell = NOBODY
     spare.push(this)
   }
@@ -220,5 +221,5 @@ export class Mailbox implements Ready {
 
 function release(done: Chunk): void {
   done.next = null
-  if (done.items.length === CHUNK && pool.length < POOL_MAX) pool.push(done)
+  if (done.items.length === CHUNK && pool.length < CHUNKS_KEPT) pool.push(done)
 }
