@@ -92,6 +92,7 @@ describe('a producer that is ten times faster than its consumer', () => {
         `${suspend_count} times, ${(100 * share).toFixed(0)} % of the time`,
     )
     t.diagnostic(`heap ${heap.map(megabytes).join(' ')} MiB`)
+    t.diagnostic(`resident ${rss.map(megabytes).join(' ')} MiB`)
     assert.equal(sent, MESSAGES)
     assert.equal(refused, 0)
     assert.equal(outOfOrder, 0)
