@@ -17,6 +17,7 @@ import {
   signal,
   withContext,
   type Handle,
+  type SuspendToken,
   type System,
 } from '../../src/kernel/index.ts'
 import { afterIo, silentLog } from '../../src/std/index.ts'
@@ -444,4 +445,34 @@ test('a child that left its failure to a parent which restarts has no further tu
   while (system.step());
 
   assert.deepEqual(seen, ['fail'])
+})
+
+test('a stop comes before the news that the children of a restart have ended', async () => {
+  await using system = createSystem({ log: silentLog })
+  const active: (boolean | undefined)[] = []
+  let token: SuspendToken | undefined
+  const actor = system.spawn(
+    'actor',
+    receive<string>(
+      (ctx) => {
+        ctx.spawnAnonymous(receive<string>(() => undefined))
+        throwing()
+      },
+      { onStop: () => void active.push(token?.active) },
+    ),
+    { supervision: restart({ backoff: { minMs: 0 } }) },
+  )
+  const other = system.spawn(
+    'other',
+    receive<string>(() => {
+      token = actor.suspend('user', manual())
+      actor.stop()
+    }),
+  )
+
+  actor.tell('fail')
+  other.tell('stop it')
+  await quiet()
+
+  assert.deepEqual(active, [undefined, false]) // for the restart; and no token outlives the end
 })

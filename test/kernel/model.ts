@@ -351,7 +351,7 @@ export class Model implements Surroundings {
     actor.state = 'stopping'
     actor.cause = cause
     if (atOnce) this.#beginStop(actor)
-    else actor.system.push({ type: 'stop' })
+    else actor.system.unshift({ type: 'stop' })
   }
 
   /** What concerns the actor itself goes before its messages, also while it rests. */

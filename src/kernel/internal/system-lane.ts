@@ -25,7 +25,8 @@ export function postSystem(cell: Cell, work: SystemWork): boolean {
     if (extras.childEnded) return true
     extras.childEnded = true
   }
-  lane.pushBack(work)
+  if (work.type === 'stop') lane.pushFront(work) // nothing else matters to an actor that ends
+  else lane.pushBack(work)
   mailboxOf(cell)
   raise(cell, SYSTEM)
   wake(cell)
