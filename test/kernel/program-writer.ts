@@ -13,6 +13,7 @@ import {
   stop,
   type Supervision,
 } from '../../src/kernel/supervision.ts'
+import { EXPRESS_MAX } from '../../src/kernel/internal/dispatch.ts'
 import { random, type Random } from '../../src/std/index.ts'
 import {
   IDLE,
@@ -128,7 +129,7 @@ class Writer {
   #flood(): number {
     const kind = this.#draw.below(40)
     if (kind === 0) return 1_030 + this.#draw.below(1_200)
-    if (kind < 8) return 15 + this.#draw.below(90)
+    if (kind < 8) return 15 + this.#draw.below(EXPRESS_MAX + 60)
     return 1 + this.#draw.below(8)
   }
 
@@ -243,7 +244,7 @@ class Writer {
     const isTight = this.#theme === 'pressure'
     return {
       plain: false,
-      bound: isTight ? 1 + draw.below(4) : draw.pick([1, 1, 2, 3, 4, 70, 10_000]),
+      bound: isTight ? 1 + draw.below(4) : draw.pick([1, 1, 2, 3, 4, EXPRESS_MAX + 6, 10_000]),
       overflow: draw.pick([
         'reject',
         'drop-oldest',
