@@ -61,10 +61,16 @@ const NODE_FREE: ReadonlySet<string> = new Set([
 ])
 
 const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
-  'node:crypto': ['src/std/random.ts'],
-  'node:fs': ['src/server/', 'src/kernel/internal/watchdog-thread.ts'], // the latter to stderr only
+  'node:crypto': ['src/std/random.ts', 'src/journal/fingerprint.ts'],
+  'node:fs': [
+    'src/server/',
+    'src/journal/sqlite/',
+    'src/kernel/internal/watchdog-thread.ts', // to stderr only
+  ],
   'node:inspector': ['src/kernel/internal/watchdog'],
-  'node:worker_threads': ['src/kernel/internal/watchdog'],
+  'node:sqlite': ['src/journal/sqlite/'],
+  'node:worker_threads': ['src/kernel/internal/watchdog', 'src/journal/sqlite/'],
+  'node:zlib': ['src/journal/', 'src/testkit/'], // crc32
 }
 
 const DRAWERS = /(?:^|\/)(?:utils?|helpers?|common|shared|misc|types|interfaces|constants)(?:\/|\.)/

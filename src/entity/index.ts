@@ -1,0 +1,30 @@
+/** Entities: event-sourced actors that rest when idle and come back as they were. */
+export {
+  accept,
+  answer,
+  entity,
+  leg,
+  message,
+  postpone,
+  type Alarm,
+  type AnyEntity,
+  type Decision,
+  type EntityDefinition,
+  type EntityKey,
+  type Leg,
+  type Message,
+  type SnapshotPolicy,
+} from './entity.ts'
+export type {
+  Answer,
+  AskOptions,
+  Change,
+  DrainReport,
+  Entities,
+  EntityMetrics,
+  EntityPhase,
+  EntityReport,
+  Moment,
+  Reading,
+} from './entities.ts'
+export type { Projection, ReadOptions, Touch, View } from './projection.ts'

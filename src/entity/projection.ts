@@ -1,0 +1,42 @@
+/**
+ * A projection: a read model that follows the journal.
+ *
+ * `on` says, as data, which values an event touches and how. The changed values and the position they
+ * reflect are one batch, so a view is never half of an event ahead of itself, and goes on after a crash
+ * where it was.
+ */
+import type { Change } from './entities.ts'
+import type { AnyEntity } from './entity.ts'
+
+export type Projection<Value> = Readonly<{
+  name: string
+  /** Raise it to build the view anew from the first event. */
+  version: number
+  of: readonly AnyEntity[]
+  on: (change: Change<{ type: string }>) => readonly Touch<Value>[]
+}>
+
+/** One value of the view, and what becomes of it; undefined deletes it. */
+export type Touch<Value> = Readonly<{
+  key: string
+  change: (before: Value | undefined) => Value | undefined
+}>
+
+export type ReadOptions = Readonly<{
+  /** Waits until the view has seen this position: `position` of an answer. */
+  seen?: number
+  deadlineMs?: number
+}>
+
+export interface View<Value> extends AsyncDisposable {
+  /** The last event this view reflects. */
+  readonly position: number
+  get(key: string, options?: ReadOptions): Promise<Value | undefined>
+  list(
+    prefix: string,
+    options?: ReadOptions & Readonly<{ after?: string; limit?: number }>,
+  ): Promise<readonly Readonly<{ key: string; value: Value }>[]>
+  /** Rejects with what stopped it: a throw of `on`, a journal that cannot be read. */
+  readonly ended: Promise<void>
+  close(): Promise<void>
+}
