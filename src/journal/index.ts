@@ -1,4 +1,17 @@
 /** The journal: events, records, ledger, snapshots and fences, committed as one batch. */
+export { differingFields, fingerprintOf } from './fingerprint.ts'
+export { memoryJournal, type MemoryJournalOptions } from './memory.ts'
+export {
+  BATCH_BYTES_MAX,
+  BATCH_ITEMS_MAX,
+  COMMITS_PENDING_MAX,
+  LEDGER_RETENTION_MS_DEFAULT,
+  NAME_BYTES_MAX,
+  PAYLOAD_BYTES_MAX,
+  PENDING_BYTES_MAX,
+  READ_LIMIT_DEFAULT,
+  READ_LIMIT_MAX,
+} from './journal.ts'
 export type {
   Batch,
   CommitResult,
