@@ -1,0 +1,200 @@
+/**
+ * The snapshots of an entity as a ladder: its rungs save replaying, and never change what comes out.
+ *
+ * A rung holds the state after the first `seq` events. It may be stood on if every later event took
+ * effect after everything that is in it; a late event thereby disqualifies exactly the rungs it makes
+ * wrong, and nobody has to delete them for that. Rungs are tried from the newest down, then history is
+ * folded from zero. A rung that cannot be read is as good as none.
+ */
+import { READ_LIMIT_DEFAULT } from '../../journal/index.ts'
+import type { Journal, Snapshot, SnapshotWrite, StoredEvent } from '../../journal/index.ts'
+import { Accident, fault, type FaultDetail } from '../../std/index.ts'
+import type { SnapshotPolicy } from '../entity.ts'
+import { decodeEvent, foldOf, lostInJson, streamOf, type Decoding, type Folding } from './codec.ts'
+import { Fold, type Entry } from './fold.ts'
+
+/** After how many events a snapshot is taken, unless the definition says otherwise. */
+export const SNAPSHOT_EVERY_DEFAULT = 100
+/** How many are kept, unless the definition says otherwise. */
+export const SNAPSHOTS_KEPT_DEFAULT = 3
+/** Each kept snapshot reaches back so many times further than the one above it. */
+const REACH = 8
+
+/** A snapshot without its state. */
+export type Rung = Pick<Snapshot, 'seq' | 'topAt' | 'topSeq'>
+
+export type Loaded<State, Event> = Readonly<{
+  fold: Fold<State, Event>
+  /** Events that were folded for it. */
+  replayed: number
+  /** The rung it stands on, 0 for none. */
+  rungSeq: number
+  /** All there are, the newest first: what `planSnapshot` wants to know. */
+  rungs: readonly Rung[]
+  /** Snapshots that could not be read. */
+  damaged: number
+}>
+
+/** The entity after `upTo` events, or as it is. */
+export async function load<State, Event>(
+  journal: Journal,
+  definition: Folding<State, Event>,
+  id: string,
+  upTo: number = Infinity,
+): Promise<Loaded<State, Event>> {
+  const stream = streamOf({ type: definition.type, id })
+  const rungs = await journal.snapshots(stream, foldOf(definition))
+  let damaged = 0
+  for (const rung of rungs) {
+    if (rung.seq > upTo) continue
+    const fold = foldFrom(definition, id, rung)
+    if (fold === undefined) damaged += 1
+    else if (await catchUp(journal, stream, fold, upTo)) return loaded(fold, rung.seq)
+  }
+  const fold = new Fold(definition, id)
+  await catchUp(journal, stream, fold, upTo)
+  return loaded(fold, 0)
+
+  function loaded(of: Fold<State, Event>, rungSeq: number): Loaded<State, Event> {
+    return { fold: of, replayed: of.version - rungSeq, rungSeq, rungs, damaged }
+  }
+}
+
+/** Hands out the events after `after` up to `upTo`, page by page, until the visitor has had enough. */
+export async function eachStored(
+  journal: Journal,
+  stream: string,
+  { after, upTo }: Readonly<{ after: number; upTo: number }>,
+  visit: (stored: StoredEvent) => boolean,
+): Promise<void> {
+  for (let seq = after; seq < upTo;) {
+    const limit = Math.min(READ_LIMIT_DEFAULT, upTo - seq)
+    const page = await journal.readStream(stream, { after: seq, limit })
+    for (const stored of page) if (!visit(stored)) return
+    if (page.length < limit) return
+    seq += page.length
+  }
+}
+
+/** The state that a snapshot holds, unless it is damaged. */
+export function foldFrom<State, Event>(
+  definition: Folding<State, Event>,
+  id: string,
+  rung: Snapshot,
+): Fold<State, Event> | undefined {
+  try {
+    return new Fold(definition, id, rung)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** A stored event in its place, brought to today's version. */
+export function entryOf<Event>(definition: Decoding<Event>, stored: StoredEvent): Entry<Event> {
+  const { seq, at, effectiveAt = at } = stored
+  return { event: decodeEvent(definition, stored), seq, at: effectiveAt }
+}
+
+/** Sorts by time of effect; the order of the stream decides among equals. */
+export function inOrderOfEffect(a: Entry<unknown>, b: Entry<unknown>): number {
+  return a.at - b.at || a.seq - b.seq
+}
+
+/**
+ * Folds what comes after a fold. False, and the fold is to be thrown away, if something of it took effect
+ * before what is in there. What late events may reorder is in memory as a whole while this runs.
+ */
+async function catchUp<State, Event>(
+  journal: Journal,
+  stream: string,
+  fold: Fold<State, Event>,
+  upTo: number,
+): Promise<boolean> {
+  const { definition, topAt, version } = fold
+  const late = definition.effectiveAt !== undefined
+  const tail: Entry<Event>[] = []
+  let valid = true
+  let last = version
+  await eachStored(journal, stream, { after: version, upTo }, (stored) => {
+    const entry = entryOf(definition, stored)
+    last = stored.seq
+    if (late) valid = entry.at >= topAt
+    if (late) tail.push(entry)
+    else fold.apply(entry.event, entry.seq, entry.at)
+    return valid
+  })
+  if (!valid) return false
+  if (late) fold.resume(tail.toSorted(inOrderOfEffect), last)
+  return true
+}
+
+/**
+ * What to write so that there is a rung where the fold stands, and at most as many as the policy keeps.
+ * Nothing if it would cover fewer than `least` events more than the newest there is. Throws
+ * `bad-state` if the state would not come back as it is.
+ */
+export function planSnapshot<State, Event>(
+  rungs: readonly Rung[],
+  fold: Fold<State, Event>,
+  policy: SnapshotPolicy = {},
+  least: number = policy.every ?? SNAPSHOT_EVERY_DEFAULT,
+): SnapshotWrite[] {
+  const { definition, id, version: seq, topAt, topSeq } = fold
+  const newest = rungs[0]?.seq ?? 0
+  if (policy.every === Infinity || seq <= newest || seq - newest < least) return []
+  const stream = streamOf({ type: definition.type, id })
+  const print = foldOf(definition)
+  const kept = keptRungs(rungs, seq, policy)
+  const dropped = rungs.filter((rung) => !kept.includes(rung))
+  return [
+    { stream, seq, topAt, topSeq, fold: print, state: jsonOf(stream, fold.state) },
+    ...dropped.map((rung) => ({ stream, seq: rung.seq, fold: print, dropped: true }) as const),
+  ]
+}
+
+/** What is there after the writes of a plan: what the next plan is made from. */
+export function rungsAfter(
+  rungs: readonly Rung[],
+  plan: readonly SnapshotWrite[],
+): readonly Rung[] {
+  const dropped = new Set(plan.flatMap((write) => ('dropped' in write ? [write.seq] : [])))
+  const added = plan.flatMap((write) => ('dropped' in write ? [] : [write]))
+  return [
+    ...added.map(({ seq, topAt, topSeq }) => ({ seq, topAt, topSeq })),
+    ...rungs.filter(({ seq }) => !dropped.has(seq)),
+  ]
+}
+
+/**
+ * For each reach the oldest rung within it, so that each grows old until it is out of reach and the one
+ * above takes its place. While these are fewer than may be kept, so are the newest of the others.
+ */
+function keptRungs(rungs: readonly Rung[], top: number, policy: SnapshotPolicy): readonly Rung[] {
+  const { every = SNAPSHOT_EVERY_DEFAULT, keep = SNAPSHOTS_KEPT_DEFAULT } = policy
+  const kept = new Set<Rung>()
+  for (let i = 1; i < keep; i++) {
+    const oldest = rungs.findLast(({ seq }) => top - seq <= every * REACH ** i)
+    if (oldest !== undefined) kept.add(oldest)
+  }
+  for (const rung of rungs) if (kept.size < keep - 1) kept.add(rung)
+  return [...kept]
+}
+
+function jsonOf(stream: string, state: unknown): string {
+  const remedy = 'make states of texts, finite numbers, booleans, null, arrays and plain objects'
+  try {
+    const json: string | undefined = JSON.stringify(state)
+    const lost = json === undefined ? '' : lostInJson(state)
+    if (lost === undefined && json !== undefined) return json
+    const place = `state${lost}`
+    throw badState(`the state of ${stream} is not JSON at ${place}`, { stream, place, remedy })
+  } catch (cause) {
+    if (cause instanceof Accident) throw cause
+    throw badState(`the state of ${stream} is not JSON`, { stream, remedy }, cause)
+  }
+}
+
+function badState(message: string, detail: FaultDetail, cause?: unknown): Accident<'bad-state'> {
+  return new Accident(fault('bad-state', message, detail), { cause })
+}
