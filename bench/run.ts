@@ -9,11 +9,12 @@ import { parseArgs } from 'node:util'
 import { OURS, oursHash, PEERS, peersHash } from './contenders.ts'
 import { judge, sentence } from './figure.ts'
 import { REFERENCES } from './references.ts'
+import { journal } from './suites/journal.ts'
 import { kernel } from './suites/kernel.ts'
 import type { Suite } from './suites/suite.ts'
 import { suspend } from './suites/suspend.ts'
 
-const SUITES: Readonly<Record<string, Suite>> = { kernel, suspend }
+const SUITES: Readonly<Record<string, Suite>> = { kernel, suspend, journal }
 const ROUNDS_MAX = 100
 
 const started = performance.now()

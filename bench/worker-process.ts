@@ -20,8 +20,8 @@ export class Worker {
   #heard = Promise.withResolvers<Answer>()
   #errors = ''
 
-  constructor(args: readonly string[]) {
-    this.#child = spawn(process.execPath, ['--expose-gc', PROGRAM, ...args], {
+  constructor(args: readonly string[], program: string = PROGRAM) {
+    this.#child = spawn(process.execPath, ['--expose-gc', program, ...args], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       timeout: PROCESS_MS_MAX,
       env: { ...process.env, NODE_COMPILE_CACHE: CACHE },

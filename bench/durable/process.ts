@@ -1,0 +1,36 @@
+/**
+ * One durable workload in one fresh process, on a directory of its own.
+ *
+ *     node bench/durable/process.ts WORKLOAD '{"rounds":5,"roundMs":500}'
+ *     node bench/durable/process.ts flood '{"count":200000}'
+ *
+ * Started by the harness it sends its samples; started by hand it prints them.
+ */
+import { scratch } from './disk.ts'
+import type { Effort, Samples } from './effort.ts'
+import { append, flood, one, records } from './journal.ts'
+
+type Workload = (directory: string, effort: Effort & { count: number }) => Promise<Samples>
+
+const WORKLOADS: Readonly<Record<string, Workload>> = {
+  append,
+  records,
+  one,
+  async flood(directory, { count }) {
+    await flood(directory, count)
+    return {}
+  },
+}
+
+const [, , name = '', json = '{}'] = process.argv
+const workload = WORKLOADS[name]
+if (workload === undefined) throw new Error(`no such workload: ${name}`)
+
+const samples = await inScratch(workload)
+if (process.send === undefined) process.stdout.write(`${JSON.stringify({ samples })}\n`)
+else process.send({ samples }, () => process.exit(0))
+
+async function inScratch(run: Workload): Promise<Samples> {
+  using directory = scratch()
+  return await run(directory.path, JSON.parse(json))
+}
