@@ -1,0 +1,245 @@
+/**
+ * The pages of a SQLite file as its bytes give them, without SQLite: what repair reads when SQLite
+ * itself refuses, and how a damaged log is told from one that a crash cut short.
+ *
+ * The log (`-wal`) holds whole pages, each in a frame whose checksum goes on from the frame before it.
+ * Its frames up to the last commit mark that checks out are laid over the file, as SQLite does it.
+ * SQLite drops the rest without a word. Here it is looked at: a frame that does not check out although
+ * later transactions follow it was durable once, because a transaction is flushed before the next one
+ * begins. So that log is damaged, and all of it is laid over the file, the frames that do not check out
+ * too: each row says for itself whether it is right. If nothing follows, nobody can tell damage from a
+ * write that a crash cut short, and such a write was never acknowledged.
+ *
+ * Whatever the bytes say, nothing here throws and nothing runs on for ever.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+/** A file, or an image of one in memory. What lies beyond its end is missing, not an error. */
+export interface Bytes {
+  readonly size: number
+  read(offset: number, length: number): Buffer
+  close(): void
+}
+
+/**
+ *   none     there is no log, or nothing was committed to it
+ *   whole    it ends where its last transaction ends
+ *   torn     behind its last whole transaction there is one that does not check out
+ *   damaged  behind its last whole transaction there are several: SQLite would forget them
+ */
+export type LogState = Readonly<{
+  type: 'none' | 'whole' | 'torn' | 'damaged'
+  /** The first frame that does not check out, from 0, where there is one. */
+  frame?: number
+}>
+
+export interface Pages {
+  readonly pageBytes: number
+  readonly count: number
+  readonly log: LogState
+  /** The latest version of a page, numbered from 1, as far as the file reaches. */
+  page(number: number): Buffer | undefined
+  /** Versions of pages hidden behind frames that do not check out, and may not be of that page at all. */
+  hidden(): Iterable<Buffer>
+}
+
+export const PAGE_BYTES = 4_096
+const PAGE_BYTES_MIN = 512
+const PAGE_BYTES_MAX = 65_536
+const MAGIC = 'SQLite format 3\0'
+const LOG_MAGIC = 0x377f0682 // its last bit says in which order of bytes the checksums are computed
+const LOG_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
+
+export function fileBytes(path: string): Bytes {
+  const descriptor = openSync(path, 'r')
+  return {
+    size: fstatSync(descriptor).size,
+    read(offset, length) {
+      const bytes = Buffer.allocUnsafe(length)
+      let filled = 0
+      while (filled < length) {
+        const read = readSync(descriptor, bytes, filled, length - filled, offset + filled)
+        if (read === 0) break
+        filled += read
+      }
+      return bytes.subarray(0, filled)
+    },
+    close: () => closeSync(descriptor),
+  }
+}
+
+export function imageBytes(image: Buffer): Bytes {
+  return {
+    size: image.length,
+    read: (offset, length) => image.subarray(offset, offset + length),
+    close() {},
+  }
+}
+
+export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0))): Pages {
+  const pageBytes = pageBytesOf(file) ?? pageBytesOfLog(log) ?? PAGE_BYTES
+  const overlay = readLog(log, pageBytes)
+  return {
+    pageBytes,
+    count: Math.max(Math.ceil(file.size / pageBytes), overlay.pages),
+    log: overlay.state,
+    page: (number) => version(number, overlay.latest.get(number)),
+    *hidden() {
+      for (const [number, offset] of overlay.hidden) {
+        const page = version(number, offset)
+        if (page !== undefined) yield page
+      }
+    },
+  }
+
+  function version(number: number, offset: number | undefined): Buffer | undefined {
+    const page =
+      offset === undefined
+        ? file.read((number - 1) * pageBytes, pageBytes)
+        : log.read(offset, pageBytes)
+    if (page.length === 0) return undefined
+    return page.length === pageBytes ? page : Buffer.concat([page], pageBytes) // cut within a page
+  }
+}
+
+function pageBytesOf(file: Bytes): number | undefined {
+  const header = file.read(0, 18)
+  if (header.length < 18 || header.toString('latin1', 0, 16) !== MAGIC) return undefined
+  const stated = header.readUInt16BE(16)
+  return possible(stated === 1 ? PAGE_BYTES_MAX : stated)
+}
+
+function pageBytesOfLog(log: Bytes): number | undefined {
+  const header = log.read(0, 12)
+  if (header.length < 12 || (header.readUInt32BE(0) & ~1) >>> 0 !== LOG_MAGIC) return undefined
+  return possible(header.readUInt32BE(8))
+}
+
+function possible(bytes: number): number | undefined {
+  const power = bytes > 0 && (bytes & (bytes - 1)) === 0
+  return power && bytes >= PAGE_BYTES_MIN && bytes <= PAGE_BYTES_MAX ? bytes : undefined
+}
+
+type Overlay = Readonly<{
+  state: LogState
+  /** Where in the log the latest version of a page is. */
+  latest: ReadonlyMap<number, number>
+  /** Which pages a frame that does not check out took the place of, and where they are: in the log, or in the file. */
+  hidden: readonly (readonly [number: number, offset: number | undefined])[]
+  /** How many pages the file has after the last commit. */
+  pages: number
+}>
+
+type Frame = Readonly<{
+  page: number
+  /** How many pages the file has after the transaction that ends here; 0 where none ends. */
+  mark: number
+  offset: number
+  /** The checksum goes on from that of the frame before. */
+  right: boolean
+}>
+
+function readLog(log: Bytes, pageBytes: number): Overlay {
+  const header = log.read(0, LOG_HEADER_BYTES)
+  const whole = headerIsWhole(header, pageBytes)
+  const frames = [...framesOf(log, { pageBytes, ...(whole && { header }) })]
+
+  const broken = whole ? frames.findIndex((frame) => frame?.right !== true) : 0
+  const sound = broken === -1 ? frames.length : broken
+  const rest = frames.slice(sound)
+  const marks = rest.filter((frame, n) => frame && frame.mark > 0 && (frame.right || n === 0))
+  const damaged = rest.some((frame) => frame?.right) && marks.length >= (whole ? 2 : 1)
+
+  const end =
+    1 + frames.findLastIndex((frame, n) => frame?.right && frame.mark > 0 && (damaged || n < sound))
+  const latest = new Map<number, number>()
+  const hidden: [number, number | undefined][] = []
+  for (const frame of frames.slice(0, end)) {
+    if (frame === undefined) continue
+    if (!frame.right) hidden.push([frame.page, latest.get(frame.page)])
+    latest.set(frame.page, frame.offset)
+  }
+  const torn = !damaged && rest.some((frame) => frame !== undefined)
+  const type = damaged ? 'damaged' : torn ? 'torn' : end > 0 ? 'whole' : 'none'
+  return {
+    state: damaged || torn ? { type, frame: sound } : { type },
+    latest,
+    hidden,
+    pages: frames[end - 1]?.mark ?? 0,
+  }
+}
+
+function headerIsWhole(header: Buffer, pageBytes: number): boolean {
+  return (
+    header.length === LOG_HEADER_BYTES &&
+    (header.readUInt32BE(0) & ~1) >>> 0 === LOG_MAGIC &&
+    header.readUInt32BE(8) === pageBytes &&
+    same(sumOf(header.subarray(0, 24), { a: 0, b: 0 }, littleEndian(header)), sumAt(header, 24))
+  )
+}
+
+/** Where the header cannot be trusted, as most machines have it. */
+function littleEndian(header?: Buffer): boolean {
+  return header === undefined || (header[3]! & 1) === 0
+}
+
+/**
+ * The frames of the present use of the log, which all have its salt; `undefined` stands for others,
+ * left by an earlier use or damaged. Without a header that can be trusted the first frame gives the salt.
+ */
+function* framesOf(
+  log: Bytes,
+  options: { pageBytes: number; header?: Buffer },
+): Generator<Frame | undefined> {
+  const frameBytes = FRAME_HEADER_BYTES + options.pageBytes
+  const count = Math.floor((log.size - LOG_HEADER_BYTES) / frameBytes)
+  const order = littleEndian(options.header)
+  let salt = options.header?.subarray(16, 24)
+  let before: readonly Sum[] = options.header === undefined ? [] : [sumAt(options.header, 24)]
+  for (let n = 0; n < count; n++) {
+    const offset = LOG_HEADER_BYTES + n * frameBytes
+    const header = log.read(offset, FRAME_HEADER_BYTES)
+    const stated = sumAt(header, 16)
+    salt ??= Buffer.from(header.subarray(8, 16))
+    if (header.compare(salt, 0, 8, 8, 16) !== 0) {
+      before = [stated]
+      yield undefined
+      continue
+    }
+    const content = log.read(offset + FRAME_HEADER_BYTES, options.pageBytes)
+    const sums = before.map((from) =>
+      sumOf(content, sumOf(header.subarray(0, 8), from, order), order),
+    )
+    const right = sums.some((sum) => same(sum, stated))
+    // Either the frame is damaged or the sum it states is: the next one may go on from both.
+    before = right ? [stated] : [stated, ...sums.slice(0, 1)]
+    yield {
+      page: header.readUInt32BE(0),
+      mark: header.readUInt32BE(4),
+      offset: offset + FRAME_HEADER_BYTES,
+      right,
+    }
+  }
+}
+
+type Sum = Readonly<{ a: number; b: number }>
+
+function sumOf(bytes: Buffer, from: Sum, little: boolean): Sum {
+  let { a, b } = from
+  for (let at = 0; at + 8 <= bytes.length; at += 8) {
+    const one = little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)
+    const two = little ? bytes.readUInt32LE(at + 4) : bytes.readUInt32BE(at + 4)
+    a = (a + one + b) >>> 0
+    b = (b + two + a) >>> 0
+  }
+  return { a, b }
+}
+
+function sumAt(bytes: Buffer, at: number): Sum {
+  return { a: bytes.readUInt32BE(at), b: bytes.readUInt32BE(at + 4) }
+}
+
+function same(one: Sum, other: Sum): boolean {
+  return one.a === other.a && one.b === other.b
+}
