@@ -1,4 +1,5 @@
 /** The journal: events, records, ledger, snapshots and fences, committed as one batch. */
+export { diskFull, type Disk } from './disk.ts'
 export { differingFields, fingerprintOf } from './fingerprint.ts'
 export { memoryJournal, type MemoryJournalOptions } from './memory.ts'
 export {

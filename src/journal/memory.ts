@@ -1,19 +1,26 @@
 /**
- * The journal in memory, for tests and examples.
+ * The journal in memory: for tests, for examples, and over a disk of anybody's for simulation.
  *
- * Commits that were called in one turn make a group. A group is judged as a whole against a draft,
- * then entered into the book, then answered, each in the order of its call: so nobody reads or is told
- * what is not kept.
+ *   open --no room--> read-only --a probe finds room--> open
+ *     '--a write or a sync fails--> failed
+ *
+ * Commits that were called while a group was being written make the next group. A group is judged as a
+ * whole against a draft, written as one frame, entered into the book, and answered, in this order and
+ * each commit in the order of its call: so nobody reads or is told what is not kept.
+ *
+ * A journal that failed is not read any more either: what it holds in memory may be less than what is
+ * on disk, and a commit of unknown outcome would be looked up in vain. Opening it again tells.
  */
 import {
-  Accident,
+  type Accident,
   afterTurn,
   Deque,
-  fault,
   systemClock,
   unreachable,
   type Clock,
+  type Timer,
 } from '../std/index.ts'
+import { closed, failed, overloaded, readOnly, unknownOutcome } from './accidents.ts'
 import { Book, Draft } from './book.ts'
 import {
   checkBatch,
@@ -23,6 +30,8 @@ import {
   checkReadName,
   checkReadText,
 } from './checking.ts'
+import { DiskLog, type Written } from './disk-log.ts'
+import type { Disk } from './disk.ts'
 import {
   COMMITS_PENDING_MAX,
   LEDGER_RETENTION_MS_DEFAULT,
@@ -45,36 +54,54 @@ import {
 import { Subscriptions } from './subscription.ts'
 import { judge } from './verdict.ts'
 
+/** How often a journal without room looks whether there is some. */
+export const DISK_PROBE_MS = 1_000
+
 export type MemoryJournalOptions = Readonly<{
   clock?: Clock
   /** How long an answered request id is remembered. */
   ledgerRetentionMs?: number
+  /** Where to keep everything. Without one it is gone with the process. */
+  disk?: Disk
 }>
 
+/** Opens the journal with all that is on its disk; rejects with `damaged` where that cannot be read. */
 export async function memoryJournal(options: MemoryJournalOptions = {}): Promise<Journal> {
-  return new MemoryJournal(options)
+  if (options.disk === undefined) return new MemoryJournal(options, undefined, [])
+  const { log, texts } = await DiskLog.open(options.disk)
+  return new MemoryJournal(options, log, texts)
 }
 
-type Wish =
-  | Readonly<{ type: 'batch'; batch: Batch; resolve: (result: CommitResult) => void }>
-  | Readonly<{ type: 'fence'; name: string; resolve: (token: number) => void }>
+/** What is written as one frame. */
+type Group = Readonly<{ at: number; entries: readonly Entry[] }>
+type Entry = Readonly<{ batch: Batch } | { fence: string }>
 
-type Pending = Wish & Readonly<{ bytes: number; sinceMs: number; reject: (why: Accident) => void }>
+type Judged = Group & Readonly<{ answers: readonly (() => void)[] }>
+
+type Waiting = Readonly<{ bytes: number; sinceMs: number; reject: (why: Accident) => void }>
+type Pending = Waiting &
+  (
+    | Readonly<{ type: 'batch'; batch: Batch; resolve: (result: CommitResult) => void }>
+    | Readonly<{ type: 'fence'; name: string; resolve: (token: number) => void }>
+  )
+
+const KEPT: Written = { type: 'kept' }
 
 class MemoryJournal implements Journal {
   readonly #clock: Clock
   readonly #retentionMs: number
+  readonly #log: DiskLog | undefined
   readonly #book = new Book()
   readonly #subscriptions = new Subscriptions((page) => this.readAll(page))
+  /** What is not answered yet, the group that is being written first. */
   readonly #pending = new Deque<Pending>()
-  readonly #stats = {
+  readonly #counts = {
     commits: 0,
     refusals: 0,
     events: 0,
     records: 0,
     groups: 0,
     groupSizeMax: 0,
-    bytes: 0,
     ledgerHits: 0,
     ledgerMismatches: 0,
   }
@@ -83,12 +110,19 @@ class MemoryJournal implements Journal {
   #isBusy = false
   #closing: Promise<void> | undefined
   #onIdle: (() => void) | undefined
+  #probe: Timer | undefined
   /** The latest time that was given to an answer. */
   #at = -Infinity
 
-  constructor({ clock, ledgerRetentionMs }: MemoryJournalOptions) {
-    this.#clock = clock ?? systemClock
-    this.#retentionMs = ledgerRetentionMs ?? LEDGER_RETENTION_MS_DEFAULT
+  constructor(options: MemoryJournalOptions, log: DiskLog | undefined, texts: readonly string[]) {
+    this.#clock = options.clock ?? systemClock
+    this.#retentionMs = options.ledgerRetentionMs ?? LEDGER_RETENTION_MS_DEFAULT
+    this.#log = log
+    for (const text of texts) {
+      const { at, entries }: Group = JSON.parse(text)
+      for (const entry of entries) this.#enter(entry, at)
+      this.#at = at
+    }
   }
 
   get state(): JournalState {
@@ -96,45 +130,45 @@ class MemoryJournal implements Journal {
   }
 
   async commit(batch: Batch): Promise<CommitResult> {
-    this.#refuseUnlessOpen()
+    this.#refuseUnlessWritable()
     const bytes = checkBatch(batch)
     return new Promise((resolve, reject) => {
-      this.#wish({ type: 'batch', batch, resolve, ...this.#waiting(bytes, reject) })
+      this.#queue({ type: 'batch', batch, resolve, ...this.#waiting(bytes, reject) })
     })
   }
 
   async takeFence(name: string): Promise<number> {
-    this.#refuseUnlessOpen()
+    this.#refuseUnlessWritable()
     const bytes = checkBatch({ fence: { name, token: 1 } })
     return new Promise((resolve, reject) => {
-      this.#wish({ type: 'fence', name, resolve, ...this.#waiting(bytes, reject) })
+      this.#queue({ type: 'fence', name, resolve, ...this.#waiting(bytes, reject) })
     })
   }
 
   async readStream(stream: string, page?: Page<number>): Promise<readonly StoredEvent[]> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadName('stream', stream)
     return this.#book.stream(stream, checkPlace(page), checkPage(page))
   }
 
   async readAll(page?: Page<number>): Promise<readonly StoredEvent[]> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     return this.#book.all(checkPlace(page), checkPage(page))
   }
 
   async position(): Promise<number> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     return this.#book.position
   }
 
   async version(stream: string): Promise<number> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadName('stream', stream)
     return this.#book.version(stream)
   }
 
   async streams(prefix: string, page?: Page<string>): Promise<readonly StreamHead[]> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadText('prefix', prefix)
     return this.#book.streams(prefix, afterOf(page), checkPage(page))
   }
@@ -144,14 +178,14 @@ class MemoryJournal implements Journal {
     prefix: string,
     page?: Page<string>,
   ): Promise<readonly StoredRecord[]> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadName('collection', collection)
     checkReadText('prefix', prefix)
     return this.#book.records(collection, prefix, afterOf(page), checkPage(page))
   }
 
   async getRecords(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadName('collection', collection)
     checkKeys(keys)
     return keys
@@ -160,30 +194,31 @@ class MemoryJournal implements Journal {
   }
 
   async lookup(key: string): Promise<StoredAnswer | undefined> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadName('request id', key)
     this.#book.forget(this.#clock.now(), this.#retentionMs)
     return this.#book.answer(key)
   }
 
   async snapshots(stream: string, fold: string): Promise<readonly Snapshot[]> {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     checkReadName('stream', stream)
     checkReadName('fold', fold)
     return this.#book.snapshots(stream, fold).slice(0, READ_LIMIT_MAX)
   }
 
   subscribe(options: SubscribeOptions): Subscription {
-    this.#refuseIfClosed()
+    this.#refuseUnlessReadable()
     return this.#subscriptions.add(options)
   }
 
   stats(): JournalStats {
     const oldest = this.#pending.peekFront()
     return {
-      ...this.#stats,
+      ...this.#counts,
       state: this.#state,
-      flushes: 0,
+      flushes: this.#log?.flushes ?? 0,
+      bytes: this.#log?.bytes ?? 0,
       pending: this.#pending.length,
       pendingBytes: this.#pendingBytes,
       lagMs: oldest === undefined ? 0 : this.#clock.monotonic() - oldest.sinceMs,
@@ -201,26 +236,27 @@ class MemoryJournal implements Journal {
 
   async #close(): Promise<void> {
     if (this.#isBusy) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    this.#probe?.cancel()
     this.#state = 'closed'
     this.#subscriptions.close()
   }
 
-  #refuseUnlessOpen(): void {
+  #refuseUnlessWritable(): void {
     if (this.#closing !== undefined) throw closed()
+    this.#refuseUnlessReadable()
+    if (this.#state === 'read-only') throw readOnly()
   }
 
-  #refuseIfClosed(): void {
+  #refuseUnlessReadable(): void {
     if (this.#state === 'closed') throw closed()
+    if (this.#state === 'failed') throw failed()
   }
 
-  #waiting(
-    bytes: number,
-    reject: (why: Accident) => void,
-  ): Pick<Pending, 'bytes' | 'sinceMs' | 'reject'> {
+  #waiting(bytes: number, reject: (why: Accident) => void): Waiting {
     return { bytes, sinceMs: this.#clock.monotonic(), reject }
   }
 
-  #wish(pending: Pending): void {
+  #queue(pending: Pending): void {
     const { length } = this.#pending
     if (length >= COMMITS_PENDING_MAX || this.#pendingBytes + pending.bytes > PENDING_BYTES_MAX) {
       pending.reject(overloaded(length, this.#pendingBytes))
@@ -230,59 +266,122 @@ class MemoryJournal implements Journal {
     this.#pendingBytes += pending.bytes
     if (this.#isBusy) return
     this.#isBusy = true
-    afterTurn(() => this.#work())
+    afterTurn(() => void this.#work())
   }
 
-  #work(): void {
-    const group = [...this.#pending]
+  async #work(): Promise<void> {
+    while (this.#pending.length > 0) {
+      const judged = this.#judgeAll()
+      const log = judged.entries.length > 0 ? this.#log : undefined
+      const written = log === undefined ? KEPT : await log.write(textOf(judged))
+      if (written.type === 'kept') this.#answer(judged)
+      else this.#giveUp(written)
+      this.#subscriptions.wake()
+    }
+    this.#rest()
+  }
+
+  #rest(): void {
+    this.#isBusy = false
+    this.#onIdle?.()
+  }
+
+  /** Gives up what waits, and goes on as far as it can. */
+  #giveUp(written: Exclude<Written, { type: 'kept' }>): void {
+    switch (written.type) {
+      case 'full':
+        this.#state = 'read-only'
+        this.#refuseAll(readOnly)
+        this.#probe = this.#clock.setTimer(
+          this.#clock.monotonic() + DISK_PROBE_MS,
+          () => void this.#look(),
+        )
+        break
+      case 'lost':
+        this.#state = 'failed'
+        this.#refuseAll(() => unknownOutcome(written.cause))
+        break
+      default:
+        unreachable(written)
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.#isBusy = true
+    const found = await this.#log!.probe()
+    if (found.type === 'kept') this.#state = 'open'
+    else this.#giveUp(found)
+    this.#subscriptions.wake()
+    this.#rest()
+  }
+
+  #judgeAll(): Judged {
     const now = this.#clock.now()
     this.#at = Math.max(this.#at, now)
     this.#book.forget(now, this.#retentionMs)
     const draft = new Draft(this.#book)
-    const answers = group.map((pending) => this.#judge(pending, draft))
-    for (const answer of answers) answer()
-    this.#stats.groups++
-    this.#stats.groupSizeMax = Math.max(this.#stats.groupSizeMax, group.length)
-    this.#pending.clear()
-    this.#pendingBytes = 0
-    this.#isBusy = false
-    this.#onIdle?.()
-    this.#subscriptions.wake()
+    const [entries, answers]: [Entry[], (() => void)[]] = [[], []]
+    for (const pending of this.#pending) {
+      const [answer, entry] = this.#judge(pending, draft)
+      answers.push(answer)
+      if (entry !== undefined) entries.push(entry)
+    }
+    return { at: this.#at, entries, answers }
   }
 
-  #judge(pending: Pending, draft: Draft): () => void {
-    switch (pending.type) {
-      case 'fence': {
-        const token = draft.takeFence(pending.name)
-        return () => {
-          this.#book.takeFence(pending.name)
-          pending.resolve(token)
-        }
-      }
-      case 'batch': {
-        const { batch, bytes, resolve } = pending
-        const verdict = judge(draft, batch)
-        if (verdict !== 'granted')
-          return () => {
-            this.#stats.refusals++
-            if (verdict.type === 'duplicate') this.#stats.ledgerHits++
-            if (verdict.type === 'mismatch') this.#stats.ledgerMismatches++
-            resolve(verdict)
-          }
-        const versions = draft.grant(batch)
-        const { position } = draft
-        return () => {
-          this.#book.enter(batch, this.#at)
-          this.#stats.commits++
-          this.#stats.bytes += bytes
-          this.#stats.records += batch.records?.length ?? 0
-          for (const { events } of batch.streams ?? []) this.#stats.events += events.length
-          resolve({ type: 'committed', position, versions })
-        }
-      }
-      default:
-        return unreachable(pending)
+  /** How it is answered, and what of it is to be kept. */
+  #judge(pending: Pending, draft: Draft): [() => void, Entry?] {
+    if (pending.type === 'fence') {
+      const token = draft.takeFence(pending.name)
+      return [() => pending.resolve(token), { fence: pending.name }]
     }
+    const { batch, resolve } = pending
+    const verdict = judge(draft, batch)
+    if (verdict === 'granted') {
+      const versions = draft.grant(batch)
+      const { position } = draft
+      return [() => resolve({ type: 'committed', position, versions }), { batch }]
+    }
+    return [
+      () => {
+        this.#counts.refusals++
+        if (verdict.type === 'duplicate') this.#counts.ledgerHits++
+        if (verdict.type === 'mismatch') this.#counts.ledgerMismatches++
+        resolve(verdict)
+      },
+    ]
+  }
+
+  #answer({ at, entries, answers }: Judged): void {
+    if (entries.length > 0) {
+      this.#counts.groups++
+      this.#counts.groupSizeMax = Math.max(this.#counts.groupSizeMax, entries.length)
+    }
+    for (const entry of entries) {
+      this.#enter(entry, at)
+      if ('batch' in entry) this.#count(entry.batch)
+    }
+    for (const answer of answers) {
+      this.#pendingBytes -= this.#pending.popFront()!.bytes
+      answer()
+    }
+  }
+
+  #enter(entry: Entry, at: number): void {
+    if ('batch' in entry) this.#book.enter(entry.batch, at)
+    else this.#book.takeFence(entry.fence)
+  }
+
+  #count({ streams = [], records = [] }: Batch): void {
+    this.#counts.commits++
+    this.#counts.records += records.length
+    for (const { events } of streams) this.#counts.events += events.length
+  }
+
+  #refuseAll(why: () => Accident): void {
+    for (const { reject } of this.#pending) reject(why())
+    this.#pending.clear()
+    this.#pendingBytes = 0
   }
 }
 
@@ -291,16 +390,6 @@ function afterOf(page: Page<string> | undefined): string | undefined {
   return page?.after
 }
 
-function closed(): Accident<'journal-closed'> {
-  return new Accident(fault('journal-closed', 'the journal is closed', { remedy: 'open it again' }))
-}
-
-function overloaded(pending: number, bytes: number): Accident<'journal-overloaded'> {
-  return new Accident(
-    fault('journal-overloaded', 'too many commits wait to be durable', {
-      pending,
-      bytes,
-      remedy: 'commit again when some of them have been answered',
-    }),
-  )
+function textOf({ at, entries }: Group): string {
+  return JSON.stringify({ at, entries } satisfies Group)
 }
