@@ -49,7 +49,7 @@ const OTHERS: readonly string[] = [
 
 export const PEERS: readonly string[] = [...QUEUEING, ...OTHERS]
 
-const FROM_NPM = /^(nact|comedy|effect|xstate)/
+const FROM_NPM = /^(nact|comedy|effect|xstate|lmdb|classic-level)/
 
 export function actor(id: string): Contender {
   return { id, file: join(ACTORS, 'adapters', `${id}.mjs`) }
@@ -80,7 +80,7 @@ export async function installPeers(
   ids: readonly string[],
   say: (line: string) => void,
 ): Promise<void> {
-  if (!ids.some((id) => FROM_NPM.test(id)) || existsSync(join(HERE, 'node_modules'))) return
+  if (!ids.some((id) => FROM_NPM.test(id)) || installed()) return
   say('installing the peers: npm ci in bench/')
   try {
     const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund']
@@ -88,4 +88,9 @@ export async function installPeers(
   } catch (error) {
     say(`the peers could not be installed; run npm ci in bench/ by hand: ${String(error)}`)
   }
+}
+
+function installed(): boolean {
+  const { dependencies } = JSON.parse(readFileSync(join(HERE, 'package.json'), 'utf8'))
+  return Object.keys(dependencies).every((name) => existsSync(join(HERE, 'node_modules', name)))
 }

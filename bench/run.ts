@@ -7,6 +7,7 @@
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { OURS, oursHash, PEERS, peersHash } from './contenders.ts'
+import { STORE_NAMES } from './durable/peers.ts'
 import { judge, sentence } from './figure.ts'
 import { REFERENCES } from './references.ts'
 import { journal } from './suites/journal.ts'
@@ -15,6 +16,10 @@ import type { Suite } from './suites/suite.ts'
 import { suspend } from './suites/suspend.ts'
 
 const SUITES: Readonly<Record<string, Suite>> = { kernel, suspend, journal }
+const KNOWN_PEERS: Readonly<Record<string, readonly string[]>> = {
+  kernel: [...PEERS, ...REFERENCES],
+  journal: STORE_NAMES,
+}
 const ROUNDS_MAX = 100
 
 const started = performance.now()
@@ -40,9 +45,10 @@ if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0 && rounds <
   refuse(`--rounds takes a number from 1 to ${ROUNDS_MAX}`)
 }
 const peers = values.peers?.split(',').filter((id) => id !== 'none')
-const stranger = peers?.find((id) => !PEERS.includes(id) && !REFERENCES.includes(id))
+const known = KNOWN_PEERS[name] ?? []
+const stranger = peers?.find((id) => !known.includes(id))
 if (stranger !== undefined) {
-  refuse(`no such peer: ${stranger}; there are none, ${[...PEERS, ...REFERENCES].join(', ')}`)
+  refuse(`no such peer of ${name}: ${stranger}; there are ${['none', ...known].join(', ')}`)
 }
 
 say(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}`)

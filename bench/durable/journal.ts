@@ -5,19 +5,16 @@
  */
 import type { Batch, Journal } from '../../src/journal/index.ts'
 import type { Effort, Samples } from './effort.ts'
+import { COLLECTION, ITEM_BYTES, keyOf, payload } from './items.ts'
 import { drive, type Load, quiet, sized, untilAnswered, untilQuiet } from './load.ts'
 import { committed, openJournal } from './ours.ts'
 import { RawLog, RawLogThread } from './raw-log.ts'
 
-/** Bytes of every event and every record. */
-const ITEM_BYTES = 256
 const WRITERS = 64
 /** Commits in flight where they are pipelined. */
 const PIPELINED = 4_096
 /** Records that are there before the first is deleted: what is deleted was filed long ago. */
 const STANDING = 100_000
-const KEY_DIGITS = 12
-const COLLECTION = 'bench'
 
 /** 64 writers, each with a stream of its own; a commit has one event, and each waits for its own. */
 export async function append(directory: string, effort: Effort): Promise<Samples> {
@@ -155,19 +152,6 @@ function putting(index: number): Batch {
 
 function deleting(index: number): Batch {
   return { records: [{ collection: COLLECTION, key: keyOf(index), deleted: true }] }
-}
-
-const PAYLOADS: readonly string[] = Array.from(
-  { length: 1_024 },
-  (_, index) => `${`{"index":${index},"text":"`.padEnd(ITEM_BYTES - 2, 'x')}"}`,
-)
-
-function payload(index: number): string {
-  return PAYLOADS[index % PAYLOADS.length]!
-}
-
-function keyOf(index: number): string {
-  return String(index).padStart(KEY_DIGITS, '0')
 }
 
 function perSecond(count: number, ms: number): number {

@@ -9,8 +9,10 @@
 import { scratch } from './disk.ts'
 import type { Effort, Samples } from './effort.ts'
 import { append, flood, one, records } from './journal.ts'
+import { peer, type PeerWork, STORE_NAMES } from './peers.ts'
 
-type Workload = (directory: string, effort: Effort & { count: number }) => Promise<Samples>
+type Task = Effort & PeerWork & Readonly<{ count: number }>
+type Workload = (directory: string, task: Task) => Promise<Samples>
 
 const WORKLOADS: Readonly<Record<string, Workload>> = {
   append,
@@ -20,6 +22,12 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
     await flood(directory, count)
     return {}
   },
+  ...Object.fromEntries(
+    STORE_NAMES.map((name): [string, Workload] => [
+      name,
+      (directory, task) => peer(name, directory, task),
+    ]),
+  ),
 }
 
 const [, , name = '', json = '{}'] = process.argv

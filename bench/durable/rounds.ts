@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Readings } from '../rounds.ts'
 import { Worker } from '../worker-process.ts'
 import type { Effort } from './effort.ts'
+import type { PeerWork } from './peers.ts'
 
 export type DurablePasses = Effort &
   Readonly<{
@@ -33,20 +34,25 @@ export async function takePasses(
     for (const workload of workloads) {
       const begin = performance.now()
       if (pass > 0 && begin - start + (tookMs.get(workload) ?? 0) > budgetMs) continue
-      await take(readings, workload, effort)
+      await take(readings, DURABLE, workload, effort)
       tookMs.set(workload, performance.now() - begin)
       say(`pass ${pass + 1} ${workload} ${((performance.now() - begin) / 1_000).toFixed(2)} s`)
     }
   }
-  for (const failure of readings.failures) say(`failed: ${failure}`)
   return readings
 }
 
-async function take(readings: Readings, workload: string, effort: Effort): Promise<void> {
+/** Runs one process and files its samples, or why there are none, under the name of a contender. */
+export async function take(
+  readings: Readings,
+  contender: string,
+  workload: string,
+  task: Effort | PeerWork,
+): Promise<void> {
   try {
-    const answer = await new Worker([workload, JSON.stringify(effort)], PROCESS).answer()
-    if (answer !== 'ready' && answer.samples) readings.add(DURABLE, workload, answer.samples)
+    const answer = await new Worker([workload, JSON.stringify(task)], PROCESS).answer()
+    if (answer !== 'ready' && answer.samples) readings.add(contender, workload, answer.samples)
   } catch (error) {
-    readings.fail(DURABLE, workload, error instanceof Error ? error.message : String(error))
+    readings.fail(contender, workload, error instanceof Error ? error.message : String(error))
   }
 }
