@@ -33,11 +33,12 @@ export type EntityDefinition<State, Command, Event, Reply> = Readonly<{
   snapshots?: SnapshotPolicy
 }>
 
-/** Any entity at all: what the runtime has to know of it to write to its stream. */
+/** Any entity at all: what has to be known of it to write its events and to read them. */
 export type AnyEntity = Readonly<{
   type: string
   version: number
   effectiveAt?: (event: never) => number
+  upcast?: Readonly<Record<number, (event: { type: string }) => { type: string }>>
 }>
 
 export type Decision<Event, Reply> =

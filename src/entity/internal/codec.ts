@@ -26,14 +26,14 @@ export type Recording = Readonly<{
 }>
 
 /** How events are read: today's version of them, and the way there from earlier ones. */
-export type Decoding<Event> = Pick<Folding<never, never>, 'type' | 'version' | 'upcast'> &
-  Readonly<{ evolve: (state: never, event: Event) => unknown }>
+export type Decoding<Event> = AnyEntity &
+  Readonly<{ evolve?: (state: never, event: Event) => unknown }>
 
 /** All that has a part in what comes out of a fold. */
-type FoldSource = Decoding<never> &
+type FoldSource = AnyEntity &
   Readonly<{
     initial: (id: string) => unknown
-    effectiveAt?: (event: never) => number
+    evolve: (state: never, event: never) => unknown
     fold?: number
   }>
 
@@ -42,7 +42,8 @@ export function streamOf(key: EntityKey): string {
   const { type, id } = key
   const stream = `${type}/${id}`
   if (id === '') throw badId(key, 'is empty')
-  if (!stream.isWellFormed()) throw badId(key, 'has half of a surrogate pair')
+  if (!stream.isWellFormed()) throw badId(key, 'has half a character in it')
+  if (id.includes('\0')) throw badId(key, 'has a NUL in it')
   if (stream.length * 3 > NAME_BYTES_MAX && Buffer.byteLength(stream) > NAME_BYTES_MAX)
     throw badId(key, `is longer than ${NAME_BYTES_MAX} bytes with its type`)
   return stream
@@ -262,7 +263,7 @@ function badId({ type, id }: EntityKey, what: string): Accident<'bad-entity-id'>
     fault('bad-entity-id', `the id of the ${type} ${what}`, {
       type,
       id: id.toWellFormed().slice(0, 100),
-      remedy: `use well-formed text of 1 to ${NAME_BYTES_MAX} bytes, the type included`,
+      remedy: `use well-formed text without NUL, with the type up to ${NAME_BYTES_MAX} bytes of it`,
     }),
   )
 }

@@ -35,29 +35,34 @@ export type Loaded<State, Event> = Readonly<{
   damaged: number
 }>
 
-/** The entity after `upTo` events, or as it is. */
+/** What of a history is to be folded. */
+export type Extent = Readonly<{
+  /** So many events of the stream; all unless given. */
+  upTo?: number
+  /** Of these, what took effect by then; all unless given. The fold then is for looking at only. */
+  asOf?: number
+}>
+
 export async function load<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
   id: string,
-  upTo: number = Infinity,
+  { upTo = Infinity, asOf = Infinity }: Extent = {},
 ): Promise<Loaded<State, Event>> {
   const stream = streamOf({ type: definition.type, id })
+  const extent = { upTo, asOf }
   const rungs = await journal.snapshots(stream, foldOf(definition))
   let damaged = 0
   for (const rung of rungs) {
-    if (rung.seq > upTo) continue
+    if (rung.seq > upTo || rung.topAt > asOf) continue
     const fold = foldFrom(definition, id, rung)
+    const replayed = fold === undefined ? undefined : await catchUp(journal, stream, fold, extent)
     if (fold === undefined) damaged += 1
-    else if (await catchUp(journal, stream, fold, upTo)) return loaded(fold, rung.seq)
+    else if (replayed !== undefined) return { fold, replayed, rungSeq: rung.seq, rungs, damaged }
   }
   const fold = new Fold(definition, id)
-  await catchUp(journal, stream, fold, upTo)
-  return loaded(fold, 0)
-
-  function loaded(of: Fold<State, Event>, rungSeq: number): Loaded<State, Event> {
-    return { fold: of, replayed: of.version - rungSeq, rungSeq, rungs, damaged }
-  }
+  const replayed = (await catchUp(journal, stream, fold, extent))!
+  return { fold, replayed, rungSeq: 0, rungs, damaged }
 }
 
 /** Hands out the events after `after` up to `upTo`, page by page, until the visitor has had enough. */
@@ -76,8 +81,39 @@ export async function eachStored(
   }
 }
 
+/**
+ * Folds what comes after a fold, and says how much. Undefined, and the fold is to be thrown away, if it
+ * covers an event that is not there, or something after it took effect before what is in it. What late
+ * events may reorder is in memory as a whole while this runs.
+ */
+async function catchUp<State, Event>(
+  journal: Journal,
+  stream: string,
+  fold: Fold<State, Event>,
+  { upTo, asOf }: Required<Extent>,
+): Promise<number | undefined> {
+  const { definition, topAt, version: rungSeq } = fold
+  const late = definition.effectiveAt !== undefined
+  const tail: Entry<Event>[] = []
+  let last = 0
+  let valid = true
+  // The last event that is covered is read too: it tells that there is such a history.
+  await eachStored(journal, stream, { after: Math.max(0, rungSeq - 1), upTo }, (stored) => {
+    last = stored.seq
+    if (last === rungSeq) return true
+    const entry = entryOf(definition, stored)
+    if (!late) fold.apply(entry.event, entry.seq, entry.at)
+    else if (entry.at < topAt) valid = false
+    else if (entry.at <= asOf) tail.push(entry)
+    return valid
+  })
+  if (!valid || last < rungSeq) return undefined
+  if (late) fold.resume(tail.toSorted(inOrderOfEffect), last)
+  return late ? tail.length : last - rungSeq
+}
+
 /** The state that a snapshot holds, unless it is damaged. */
-export function foldFrom<State, Event>(
+function foldFrom<State, Event>(
   definition: Folding<State, Event>,
   id: string,
   rung: Snapshot,
@@ -90,43 +126,14 @@ export function foldFrom<State, Event>(
   }
 }
 
-/** A stored event in its place, brought to today's version. */
-export function entryOf<Event>(definition: Decoding<Event>, stored: StoredEvent): Entry<Event> {
+function entryOf<Event>(definition: Decoding<Event>, stored: StoredEvent): Entry<Event> {
   const { seq, at, effectiveAt = at } = stored
   return { event: decodeEvent(definition, stored), seq, at: effectiveAt }
 }
 
-/** Sorts by time of effect; the order of the stream decides among equals. */
-export function inOrderOfEffect(a: Entry<unknown>, b: Entry<unknown>): number {
+/** The order of the stream decides among equals. */
+function inOrderOfEffect(a: Entry<unknown>, b: Entry<unknown>): number {
   return a.at - b.at || a.seq - b.seq
-}
-
-/**
- * Folds what comes after a fold. False, and the fold is to be thrown away, if something of it took effect
- * before what is in there. What late events may reorder is in memory as a whole while this runs.
- */
-async function catchUp<State, Event>(
-  journal: Journal,
-  stream: string,
-  fold: Fold<State, Event>,
-  upTo: number,
-): Promise<boolean> {
-  const { definition, topAt, version } = fold
-  const late = definition.effectiveAt !== undefined
-  const tail: Entry<Event>[] = []
-  let valid = true
-  let last = version
-  await eachStored(journal, stream, { after: version, upTo }, (stored) => {
-    const entry = entryOf(definition, stored)
-    last = stored.seq
-    if (late) valid = entry.at >= topAt
-    if (late) tail.push(entry)
-    else fold.apply(entry.event, entry.seq, entry.at)
-    return valid
-  })
-  if (!valid) return false
-  if (late) fold.resume(tail.toSorted(inOrderOfEffect), last)
-  return true
 }
 
 /**
