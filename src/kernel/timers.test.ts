@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { Accident, random } from '../std/index.ts'
+import { Accident, random, TimerQueue } from '../std/index.ts'
 import { virtualClock, type VirtualClock } from '../testkit/index.ts'
 import {
   createSteppedSystem,
@@ -15,7 +15,6 @@ import {
   type SteppedSystem,
 } from './index.ts'
 import { TIMERS_MAX } from './internal/actor-timers.ts'
-import { TimerQueue } from './internal/timer-queue.ts'
 
 type Order = (ctx: Context<string | Order>) => void
 

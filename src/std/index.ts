@@ -14,3 +14,5 @@ export {
 } from './log.ts'
 export { PRODUCT } from './product.ts'
 export { freshId, freshSeed, random, type Random } from './random.ts'
+export { steadyClock, type SteadyClock } from './steady-clock.ts'
+export { TimerEntry, TimerQueue } from './timer-queue.ts'

@@ -3,14 +3,13 @@
  * turn has come, whether it is still the one that counts; cancelling or setting
  * anew therefore also takes back an expiry that is queued.
  */
-import { Accident, fault } from '../../std/index.ts'
+import { Accident, fault, TimerEntry } from '../../std/index.ts'
 import type { Next } from '../behavior.ts'
 import type { Timers } from '../timers.ts'
 import { deliver, extrasOf, type Cell } from './cell.ts'
 import type { Extras } from './extras.ts'
 import { Special } from './special.ts'
 import { ENDING } from './status.ts'
-import { TimerEntry } from './timer-queue.ts'
 
 /** Keyed timers one actor may have running at once. */
 export const TIMERS_MAX = 1_000

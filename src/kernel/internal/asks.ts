@@ -5,11 +5,10 @@
  * ring of the nursery. Those that outlive a tick get a due time, counted from the tick, and
  * enter a heap: a deadline is never early, and late by at most a few ticks.
  */
-import { Accident, fault, Heap } from '../../std/index.ts'
+import { Accident, fault, Heap, TimerEntry } from '../../std/index.ts'
 import { extrasOf, type Cell } from './cell.ts'
 import type { Core } from './core.ts'
 import { Reply } from './reply.ts'
-import { TimerEntry } from './timer-queue.ts'
 
 /** How old an ask grows before its deadline is kept. */
 export const ASK_TICK_MS = 8

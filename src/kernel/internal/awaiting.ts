@@ -6,13 +6,12 @@
  * that settles after its handler was given up (overdue, restarted, stopped) is
  * ignored.
  */
-import { Accident, fault } from '../../std/index.ts'
+import { Accident, fault, type TimerEntry } from '../../std/index.ts'
 import type { Step } from '../behavior.ts'
 import { extrasOf, lower, raise, rest, wake, type Cell } from './cell.ts'
 import { claim, drainClaimed, running, setRunning } from './dispatch.ts'
 import { fail, recovered } from './failing.ts'
 import { AWAIT } from './status.ts'
-import type { TimerEntry } from './timer-queue.ts'
 
 export type Apply = (cell: Cell, mail: unknown, step: Step<never>) => void
 

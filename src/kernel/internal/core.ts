@@ -1,7 +1,7 @@
 /**
  * What all cells of one system share, and nothing that two systems share.
  */
-import type { Clock, Log, Random } from '../../std/index.ts'
+import { TimerQueue, type Clock, type Log, type Random } from '../../std/index.ts'
 import { Metrics } from '../metrics.ts'
 import type { TraceEntry } from '../trace.ts'
 import { Asks } from './asks.ts'
@@ -14,7 +14,6 @@ import type { ReadyQueue } from './ready-queue.ts'
 import { Registry } from './registry.ts'
 import { Signals } from './signals.ts'
 import { SlowTurns } from './slow-turns.ts'
-import { TimerQueue } from './timer-queue.ts'
 import { Tracer } from './tracer.ts'
 
 export type CoreParts = Readonly<{

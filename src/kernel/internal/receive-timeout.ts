@@ -2,10 +2,10 @@
  * Tells an actor when nothing has arrived for a while. A message only notes the
  * time; the timer looks at it when it fires and waits for what is left.
  */
+import { TimerEntry } from '../../std/index.ts'
 import type { Next } from '../behavior.ts'
 import { deliver, type Cell } from './cell.ts'
 import { Special } from './special.ts'
-import { TimerEntry } from './timer-queue.ts'
 
 export class ReceiveTimeout extends Special {
   readonly #cell: Cell

@@ -7,9 +7,9 @@
  * named for sure, while no clock is read a message and nothing runs while nobody waits. Handlers
  * that hold the thread are found by the watchdog, from outside.
  */
+import { TimerEntry } from '../../std/index.ts'
 import type { Waiting } from './awaiting.ts'
 import type { Core } from './core.ts'
-import { TimerEntry } from './timer-queue.ts'
 
 /** A turn that takes longer is named. */
 export const SLOW_TURN_MS_DEFAULT = 1_000

@@ -1,10 +1,12 @@
 /**
- * Everything that waits for time in one system: one heap, one armed timer.
+ * Everything that waits for time in one place: one heap, one armed timer.
  *
  * Due times are whole milliseconds of the monotonic clock, rounded up, so a
  * timer is never early; among equals, first set is first fired.
  */
-import { assert, Heap, type Clock, type HeapItem, type Timer } from '../../std/index.ts'
+import { assert } from './assert.ts'
+import type { Clock, Timer } from './clock.ts'
+import { Heap, type HeapItem } from './heap.ts'
 
 export class TimerEntry implements HeapItem {
   heapIndex = -1
