@@ -29,6 +29,8 @@ export type Loaded<State, Event> = Readonly<{
   replayed: number
   /** The rung it stands on, 0 for none. */
   rungSeq: number
+  /** The position of the last event that was read, 0 for none. */
+  position: number
   /** All there are, the newest first: what `planSnapshot` wants to know. */
   rungs: readonly Rung[]
   /** Snapshots that could not be read. */
@@ -43,26 +45,46 @@ export type Extent = Readonly<{
   asOf?: number
 }>
 
+/** Both steps of coming back: the rungs there are, and what happened since the best of them. */
 export async function load<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
   id: string,
+  extent?: Extent,
+): Promise<Loaded<State, Event>> {
+  const rungs = await rungsOf(journal, definition, id)
+  return replay(journal, definition, id, rungs, extent)
+}
+
+/** The snapshots of an entity, the newest first. */
+export function rungsOf<State, Event>(
+  journal: Journal,
+  definition: Folding<State, Event>,
+  id: string,
+): Promise<readonly Snapshot[]> {
+  return journal.snapshots(streamOf({ type: definition.type, id }), foldOf(definition))
+}
+
+export async function replay<State, Event>(
+  journal: Journal,
+  definition: Folding<State, Event>,
+  id: string,
+  rungs: readonly Snapshot[],
   { upTo = Infinity, asOf = Infinity }: Extent = {},
 ): Promise<Loaded<State, Event>> {
   const stream = streamOf({ type: definition.type, id })
   const extent = { upTo, asOf }
-  const rungs = await journal.snapshots(stream, foldOf(definition))
   let damaged = 0
   for (const rung of rungs) {
     if (rung.seq > upTo || rung.topAt > asOf) continue
     const fold = foldFrom(definition, id, rung)
-    const replayed = fold === undefined ? undefined : await catchUp(journal, stream, fold, extent)
+    const caughtUp = fold === undefined ? undefined : await catchUp(journal, stream, fold, extent)
     if (fold === undefined) damaged += 1
-    else if (replayed !== undefined) return { fold, replayed, rungSeq: rung.seq, rungs, damaged }
+    else if (caughtUp !== undefined) return { fold, ...caughtUp, rungSeq: rung.seq, rungs, damaged }
   }
   const fold = new Fold(definition, id)
-  const replayed = (await catchUp(journal, stream, fold, extent))!
-  return { fold, replayed, rungSeq: 0, rungs, damaged }
+  const caughtUp = (await catchUp(journal, stream, fold, extent))!
+  return { fold, ...caughtUp, rungSeq: 0, rungs, damaged }
 }
 
 /** Hands out the events after `after` up to `upTo`, page by page, until the visitor has had enough. */
@@ -91,15 +113,17 @@ async function catchUp<State, Event>(
   stream: string,
   fold: Fold<State, Event>,
   { upTo, asOf }: Required<Extent>,
-): Promise<number | undefined> {
+): Promise<Pick<Loaded<State, Event>, 'replayed' | 'position'> | undefined> {
   const { definition, topAt, version: rungSeq } = fold
   const late = definition.effectiveAt !== undefined
   const tail: Entry<Event>[] = []
   let last = 0
+  let position = 0
   let valid = true
   // The last event that is covered is read too: it tells that there is such a history.
   await eachStored(journal, stream, { after: Math.max(0, rungSeq - 1), upTo }, (stored) => {
     last = stored.seq
+    position = stored.position
     if (last === rungSeq) return true
     const entry = entryOf(definition, stored)
     if (!late) fold.apply(entry.event, entry.seq, entry.at)
@@ -109,7 +133,7 @@ async function catchUp<State, Event>(
   })
   if (!valid || last < rungSeq) return undefined
   if (late) fold.resume(tail.toSorted(inOrderOfEffect), last)
-  return late ? tail.length : last - rungSeq
+  return { replayed: late ? tail.length : last - rungSeq, position }
 }
 
 /** The state that a snapshot holds, unless it is damaged. */
