@@ -1,0 +1,79 @@
+/** Everything a journal holds, read through its port and nothing else. */
+import type {
+  Journal,
+  Snapshot,
+  StoredAnswer,
+  StoredEvent,
+  StoredRecord,
+  StreamHead,
+} from '../../src/journal/index.ts'
+
+export type Dump = Readonly<{
+  position: number
+  events: readonly StoredEvent[]
+  heads: readonly StreamHead[]
+  /** For each stream the positions of its events, as its own readers find them. */
+  streams: Readonly<Record<string, readonly number[]>>
+  snapshots: Readonly<Record<string, readonly Snapshot[]>>
+  records: Readonly<Record<string, readonly StoredRecord[]>>
+  answers: readonly StoredAnswer[]
+}>
+
+export const FOLD = 'fold-1'
+export const COLLECTIONS: readonly string[] = ['queue', 'leases', 'marks']
+
+/** A ledger cannot be listed, so `keys` says what to look up. */
+export async function dumpOf(journal: Journal, keys: readonly string[]): Promise<Dump> {
+  const answers = Promise.all(keys.map((key) => journal.lookup(key)))
+  const events = await paged(
+    (page) => journal.readAll(page),
+    0,
+    (event) => event.position,
+  )
+  const heads = await paged(
+    (page) => journal.streams('', page),
+    '',
+    (head) => head.stream,
+  )
+  const streams: Record<string, readonly number[]> = {}
+  const snapshots: Record<string, readonly Snapshot[]> = {}
+  for (const { stream } of heads) {
+    const history = await paged(
+      (page) => journal.readStream(stream, page),
+      0,
+      (event) => event.seq,
+    )
+    streams[stream] = history.map(({ position }) => position)
+    snapshots[stream] = await journal.snapshots(stream, FOLD)
+  }
+  const records: Record<string, readonly StoredRecord[]> = {}
+  for (const collection of COLLECTIONS)
+    records[collection] = await paged(
+      (page) => journal.readRecords(collection, '', page),
+      '',
+      (record) => record.key,
+    )
+  return {
+    position: await journal.position(),
+    events,
+    heads,
+    streams,
+    snapshots,
+    records,
+    answers: (await answers).filter((answer) => answer !== undefined),
+  }
+}
+
+async function paged<T, After>(
+  read: (page: { after: After; limit: number }) => Promise<readonly T[]>,
+  first: After,
+  placeOf: (item: T) => After,
+): Promise<T[]> {
+  const limit = 1_000
+  const all: T[] = []
+  for (let after = first; ; after = placeOf(all.at(-1)!)) {
+    const page = await read({ after, limit })
+    all.push(...page)
+    if (page.length < limit) return all
+  }
+}
