@@ -3,10 +3,13 @@
  *
  * `on` says, as data, which values an event touches and how. The changed values and the position they
  * reflect are one batch, so a view is never half of an event ahead of itself, and goes on after a crash
- * where it was.
+ * where it was. Values are JSON.
  */
+import type { Journal } from '../journal/index.ts'
+import { assert, systemClock, type Clock } from '../std/index.ts'
 import type { Change } from './entities.ts'
 import type { AnyEntity } from './entity.ts'
+import { Projecting } from './internal/projecting.ts'
 
 export type Projection<Value> = Readonly<{
   name: string
@@ -36,7 +39,22 @@ export interface View<Value> extends AsyncDisposable {
     prefix: string,
     options?: ReadOptions & Readonly<{ after?: string; limit?: number }>,
   ): Promise<readonly Readonly<{ key: string; value: Value }>[]>
-  /** Rejects with what stopped it: a throw of `on`, a journal that cannot be read. */
+  /** Settles when it was closed; rejects with what stopped it: a throw of `on`, a broken journal. */
   readonly ended: Promise<void>
   close(): Promise<void>
+}
+
+/** Starts a projection; the view goes on from where it was when it last ran. */
+export function project<Value>(
+  journal: Journal,
+  projection: Projection<Value>,
+  clock: Clock = systemClock,
+): View<Value> {
+  const { name, version } = projection
+  assert(/^[a-z][a-z0-9-]*$/.test(name), 'the name of a projection is in kebab-case')
+  assert(
+    Number.isInteger(version) && version >= 1,
+    'the version of a projection is a number from 1',
+  )
+  return new Projecting(journal, projection, clock)
 }

@@ -1,0 +1,217 @@
+/**
+ * A projection at work: it follows the journal and keeps its values there.
+ *
+ * The values of a page and the position they reflect are one batch under a fence, so each event has its
+ * effect once: after a crash the view goes on from the stored position, and whoever starts the projection
+ * a second time takes it over. A view that cannot go on rejects `ended` and every read from there on; only
+ * a journal that is full or overloaded is waited for.
+ */
+import {
+  BATCH_BYTES_MAX,
+  type Journal,
+  type RecordWrite,
+  type StoredEvent,
+  type Subscription,
+} from '../../journal/index.ts'
+import { Accident, assert, fault, type Clock } from '../../std/index.ts'
+import { changesIn } from '../changes.ts'
+import type { Projection, ReadOptions, View } from '../projection.ts'
+import { Arrivals } from './arrivals.ts'
+import { touchesOf, valueOf, writesOf } from './touching.ts'
+
+/** Where the positions of all views are kept, under `name@version`. */
+const POSITIONS = 'views'
+/** Values one batch changes at most, unless a single event touches more. */
+const VALUES_MAX = 4_096
+/** The same in UTF-8 bytes. */
+const VALUES_BYTES_MAX = BATCH_BYTES_MAX / 2
+/** A view that no event touches stores its position once in so many events. */
+const POSITION_EVERY = 1_000
+/** How long a view waits before it tries again what the journal could not do. */
+const RETRY_MS = 1_000
+const TRANSIENT: ReadonlySet<string> = new Set([
+  'journal-overloaded',
+  'read-only',
+  'unknown-outcome',
+])
+
+export class Projecting<Value> implements View<Value> {
+  readonly ended: Promise<void>
+  readonly #journal: Journal
+  readonly #projection: Projection<Value>
+  readonly #clock: Clock
+  /** The key of its position. */
+  readonly #name: string
+  readonly #collection: string
+  readonly #fence: string
+  readonly #arrivals: Arrivals
+  readonly #closing = Promise.withResolvers<void>()
+  #isClosed = false
+  #token = 0
+  #storedPosition = 0
+  #subscription: Subscription | undefined
+
+  constructor(journal: Journal, projection: Projection<Value>, clock: Clock) {
+    this.#journal = journal
+    this.#projection = projection
+    this.#clock = clock
+    this.#name = `${projection.name}@${projection.version}`
+    this.#collection = collectionOf(this.#name)
+    this.#fence = collectionOf(projection.name)
+    this.#arrivals = new Arrivals(this.#name, clock)
+    this.ended = this.#run()
+  }
+
+  get position(): number {
+    return this.#arrivals.position
+  }
+
+  async get(key: string, options: ReadOptions = {}): Promise<Value | undefined> {
+    await this.#arrivals.seen(options)
+    const [record] = await this.#journal.getRecords(this.#collection, [key])
+    return record === undefined ? undefined : valueOf(this.#projection, record.value)
+  }
+
+  async list(
+    prefix: string,
+    options: ReadOptions & Readonly<{ after?: string; limit?: number }> = {},
+  ): Promise<readonly Readonly<{ key: string; value: Value }>[]> {
+    const { after, limit } = options
+    await this.#arrivals.seen(options)
+    const records = await this.#journal.readRecords(this.#collection, prefix, {
+      ...(after === undefined ? undefined : { after }),
+      ...(limit === undefined ? undefined : { limit }),
+    })
+    return records.map(({ key, value }) => ({ key, value: valueOf(this.#projection, value) }))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#closing.resolve()
+    await this.#subscription?.close()
+    await this.ended.catch(() => undefined) // whoever looks at `ended` is told why
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await Promise.resolve() // so that `on` runs after whoever starts it has the view
+      await this.#patiently(async () => {
+        this.#token = await this.#journal.takeFence(this.#fence)
+      })
+      await this.#patiently(() => this.#sweep())
+      await this.#patiently(() => this.#follow())
+      this.#arrivals.end()
+    } catch (error) {
+      this.#arrivals.end(error)
+      throw error
+    }
+  }
+
+  /** Does it, again if need be, unless the view is closed. */
+  async #patiently(work: () => Promise<void>): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await work()
+        return
+      } catch (error) {
+        if (!(error instanceof Accident) || !TRANSIENT.has(error.code)) throw error
+        await this.#pause()
+      }
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#clock.setTimer(this.#clock.monotonic() + RETRY_MS, resolve)
+    await Promise.race([promise, this.#closing.promise])
+    timer.cancel()
+  }
+
+  /** Deletes what earlier versions of the projection have left, a page at a time. */
+  async #sweep(): Promise<void> {
+    const { name, version } = this.#projection
+    for (const { key } of await this.#journal.readRecords(POSITIONS, `${name}@`)) {
+      if (Number(key.slice(name.length + 1)) >= version) continue
+      const collection = collectionOf(key)
+      for (;;) {
+        const records = await this.#journal.readRecords(collection, '')
+        if (this.#isClosed) return
+        if (records.length === 0) break
+        await this.#commit(
+          records.map((record) => ({ collection, key: record.key, deleted: true })),
+        )
+      }
+      await this.#commit([{ collection: POSITIONS, key, deleted: true }])
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const [stored] = await this.#journal.getRecords(POSITIONS, [this.#name])
+    this.#storedPosition = stored === undefined ? 0 : Number(stored.value)
+    if (this.#isClosed) return
+    this.#arrivals.arrive(this.#storedPosition)
+    this.#subscription = this.#journal.subscribe({
+      after: this.#storedPosition,
+      handle: (events) => this.#take(events),
+    })
+    await this.#subscription.ended
+  }
+
+  /** In halves, if what becomes of the values is too much for one batch. */
+  async #take(events: readonly StoredEvent[]): Promise<void> {
+    const writes = await this.#writesFor(events)
+    if (writes === undefined) {
+      const half = events.length >> 1
+      await this.#take(events.slice(0, half))
+      await this.#take(events.slice(half))
+      return
+    }
+    const { position } = events.at(-1)!
+    if (writes.length > 0 || position - this.#storedPosition >= POSITION_EVERY) {
+      const value = String(position)
+      await this.#commit([...writes, { collection: POSITIONS, key: this.#name, value }])
+      this.#storedPosition = position
+    }
+    this.#arrivals.arrive(position)
+  }
+
+  async #writesFor(events: readonly StoredEvent[]): Promise<readonly RecordWrite[] | undefined> {
+    const projection = this.#projection
+    const touches = touchesOf(projection, changesIn(projection.of, events))
+    if (touches.length === 0) return []
+    const keys = new Set(touches.map(({ key }) => key))
+    const isDivisible = events.length > 1
+    if (isDivisible && keys.size > VALUES_MAX) return undefined
+    const stored = await this.#journal.getRecords(this.#collection, [...keys])
+    const before = new Map(stored.map(({ key, value }) => [key, value]))
+    const writes = writesOf(projection, this.#collection, touches, before)
+    return isDivisible && bytesOf(writes) > VALUES_BYTES_MAX ? undefined : writes
+  }
+
+  async #commit(records: readonly RecordWrite[]): Promise<void> {
+    const fence = { name: this.#fence, token: this.#token }
+    const { type } = await this.#journal.commit({ records, fence })
+    if (type === 'fenced')
+      throw new Accident(
+        fault('view-taken', `the projection ${this.#projection.name} was started again elsewhere`, {
+          projection: this.#projection.name,
+          remedy: 'start each projection once, and read from the view that was started last',
+        }),
+      )
+    assert(type === 'committed', 'a batch of records is committed or fenced')
+  }
+}
+
+function collectionOf(view: string): string {
+  return `view/${view}`
+}
+
+function bytesOf(writes: readonly RecordWrite[]): number {
+  let bytes = 0
+  for (const write of writes) bytes += 'value' in write ? Buffer.byteLength(write.value) : 0
+  return bytes
+}

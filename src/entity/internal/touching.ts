@@ -1,0 +1,76 @@
+/**
+ * What a projection makes of a number of events: which of its values change, and to what.
+ *
+ * Which values an event touches does not depend on them, so that all of them are read at once. Values are
+ * compared as they are stored, and what has not changed is not written.
+ */
+import type { RecordWrite } from '../../journal/index.ts'
+import { Accident, fault } from '../../std/index.ts'
+import type { Change } from '../entities.ts'
+import type { Projection, Touch } from '../projection.ts'
+
+/** A touch, and what to call it should it throw. */
+export type Touching<Value> = Touch<Value> & Readonly<{ by: Change<{ type: string }> }>
+
+export function touchesOf<Value>(
+  projection: Projection<Value>,
+  changes: readonly Change<{ type: string }>[],
+): readonly Touching<Value>[] {
+  return changes.flatMap((by) =>
+    naming(projection, by, () => projection.on(by).map(({ key, change }) => ({ key, change, by }))),
+  )
+}
+
+/** The records that the touches change, where `before` says what is stored. */
+export function writesOf<Value>(
+  projection: Projection<Value>,
+  collection: string,
+  touches: readonly Touching<Value>[],
+  before: ReadonlyMap<string, string>,
+): readonly RecordWrite[] {
+  const values = new Map<string, Value | undefined>()
+  for (const [key, stored] of before) values.set(key, valueOf(projection, stored))
+  for (const { key, change, by } of touches)
+    values.set(
+      key,
+      naming(projection, by, () => change(values.get(key))),
+    )
+  return [...values].flatMap(([key, value]): RecordWrite[] => {
+    const after: string | undefined = JSON.stringify(value)
+    if (after === before.get(key)) return []
+    return [
+      after === undefined ? { collection, key, deleted: true } : { collection, key, value: after },
+    ]
+  })
+}
+
+/** A value of the projection as it was stored. */
+export function valueOf<Value>(_of: Projection<Value>, stored: string): Value {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by the same version of the projection
+  return JSON.parse(stored) as Value
+}
+
+function naming<Value, T>(
+  { name }: Projection<Value>,
+  { key, stored: { seq, position } }: Change<{ type: string }>,
+  work: () => T,
+): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw new Accident(
+      fault(
+        'projection-failed',
+        `the projection ${name} threw at event ${seq} of ${key.type} ${key.id}`,
+        {
+          projection: name,
+          key,
+          seq,
+          position,
+          remedy: 'correct it and start it again: it goes on with this event',
+        },
+      ),
+      { cause },
+    )
+  }
+}
