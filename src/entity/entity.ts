@@ -83,6 +83,9 @@ export function entity<State, Command, Event extends { type: string }, Reply>(
     Number.isInteger(definition.version) && definition.version >= 1,
     'the version of an entity is a whole number from 1',
   )
+  const { every = 1, keep = 1 } = definition.snapshots ?? {}
+  assert(every >= 1, 'a snapshot is taken after 1 event or more')
+  assert(Number.isInteger(keep) && keep >= 1, 'the number of snapshots kept is whole, from 1')
   return definition
 }
 

@@ -17,7 +17,7 @@ import { Fold, type Entry } from './fold.ts'
 export const SNAPSHOT_EVERY_DEFAULT = 100
 /** How many are kept, unless the definition says otherwise. */
 export const SNAPSHOTS_KEPT_DEFAULT = 3
-/** Each kept snapshot reaches back so many times further than the one above it. */
+/** Each further snapshot that is kept lets the oldest reach back so many times as far. */
 const REACH = 8
 
 /** A snapshot without its state. */
@@ -197,28 +197,35 @@ export function rungsAfter(
   ]
 }
 
-/**
- * For each reach the oldest rung within it, so that each grows old until it is out of reach and the one
- * above takes its place. While these are fewer than may be kept, so are the newest of the others.
- */
+/** Which rungs stay: the lowest goes when it is out of reach, else the one that leaves the smallest step. */
 function keptRungs(rungs: readonly Rung[], top: number, policy: SnapshotPolicy): readonly Rung[] {
   const { every = SNAPSHOT_EVERY_DEFAULT, keep = SNAPSHOTS_KEPT_DEFAULT } = policy
-  const kept = new Set<Rung>()
-  for (let i = 1; i < keep; i++) {
-    const oldest = rungs.findLast(({ seq }) => top - seq <= every * REACH ** i)
-    if (oldest !== undefined) kept.add(oldest)
+  const reach = every * REACH ** (keep - 1)
+  const seqs = [top, ...rungs.map(({ seq }) => seq)]
+  while (seqs.length > keep) {
+    const isOutOfReach = top - seqs.at(-1)! > reach
+    seqs.splice(isOutOfReach ? -1 : leastOf(seqs, (seq) => top - seq + every), 1)
   }
-  for (const rung of rungs) if (kept.size < keep - 1) kept.add(rung)
-  return [...kept]
+  return rungs.filter(({ seq }) => seqs.includes(seq))
+}
+
+/** The place, neither first nor last unless there are but two, whose neighbours are closest to each other. */
+function leastOf(seqs: readonly number[], distance: (seq: number) => number): number {
+  let [least, step] = [1, Infinity]
+  for (let i = 1; i < seqs.length - 1; i++) {
+    const left = distance(seqs[i + 1]!) / distance(seqs[i - 1]!)
+    if (left < step) [least, step] = [i, left]
+  }
+  return least
 }
 
 function jsonOf(stream: string, state: unknown): string {
   const remedy = 'make states of texts, finite numbers, booleans, null, arrays and plain objects'
   try {
     const json: string | undefined = JSON.stringify(state)
-    const lost = json === undefined ? '' : lostInJson(state)
-    if (lost === undefined && json !== undefined) return json
-    const place = `state${lost}`
+    const lost = lostInJson(state)
+    if (json !== undefined && lost === undefined) return json
+    const place = `state${lost ?? ''}`
     throw badState(`the state of ${stream} is not JSON at ${place}`, { stream, place, remedy })
   } catch (cause) {
     if (cause instanceof Accident) throw cause
