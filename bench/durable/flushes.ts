@@ -24,7 +24,7 @@ export async function flushesPer1000(
   const args = ['-f', '--seccomp-bpf', '-c', '-o', table, '-e', `trace=${CALLS}`, ...watched]
   try {
     await promisify(execFile)('strace', args, { timeout: RUN_MS_MAX })
-    return (total(await readFile(table, 'utf8')) * 1_000) / commits
+    return (totalCalls(await readFile(table, 'utf8')) * 1_000) / commits
   } catch (error) {
     say(`flushes could not be counted; is strace installed? ${String(error).split('\n')[0]}`)
     return undefined
@@ -32,7 +32,7 @@ export async function flushesPer1000(
 }
 
 /** The number of calls in the last row, `100.00    0.002311          47        49           total`. */
-function total(table: string): number {
+export function totalCalls(table: string): number {
   const calls = /^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?total$/m.exec(table)?.[1]
   if (calls === undefined) throw new Error('the table of strace has no total')
   return Number(calls)
