@@ -127,6 +127,7 @@ export class Book implements View {
   }
 
   #remember({ key, fingerprint, response }: LedgerEntry, at: number): void {
+    this.#answers.delete(key) // the same id again, long after: it goes to the end
     this.#answers.set(key, { key, fingerprint, response, position: this.position, at })
   }
 

@@ -1,8 +1,18 @@
 /** For tests, ours and yours: actors one turn at a time, on a time that is turned by hand. */
+export { checkJournal, type JournalContent } from './check-journal.ts'
 export { explore, type Explored, type ExploreOptions, type Scenario } from './explore.ts'
 export { deepFreeze } from './freeze.ts'
 export { ExpectationFailure, inbox, type Inbox, type InboxOptions } from './inbox.ts'
+export type { JournalEngine, JournalStorage } from './journal-engine.ts'
+export { playJournal, type JournalPlay, type ProgramOptions } from './journal-program.ts'
 export type { Order } from './order.ts'
+export {
+  DISK_FAULTS,
+  simulatedDisk,
+  type DiskFault,
+  type SimulatedDisk,
+  type SimulatedDiskOptions,
+} from './simulated-disk.ts'
 export { stage, type Stage, type StageOptions } from './stage.ts'
 export type { SwarmFault } from './swarm.ts'
 export { virtualClock, type VirtualClock, type VirtualClockOptions } from './virtual-clock.ts'
