@@ -24,10 +24,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   testkit: ['std', 'kernel', 'journal', 'entity', 'http'], // imported by tests and examples only
 }
 
-/** Tests that hold a folder's workings to a model, and therefore look at them from outside it. */
+/** What holds a folder's workings to a model, or tests with them, and therefore looks at them from outside. */
 const INSIDERS: Readonly<Record<string, string>> = {
   'test/kernel/': 'kernel',
   'test/entity/': 'entity',
+  'src/testkit/given': 'entity',
+  'src/testkit/replay': 'entity',
 }
 
 /** npm packages a folder may import; where no row grants one, there is none. */

@@ -21,7 +21,7 @@ export type EntityDefinition<State, Command, Event, Reply> = Readonly<{
   decide: (state: State, command: Command, at: number) => Decision<Event, Reply>
   evolve: (state: State, event: Event) => State
   /** When the entity is to be woken and what it is told then; asked after every change. */
-  alarm?: (state: State) => Alarm<Command> | undefined
+  alarm?: (state: State) => Alarm<NoInfer<Command>> | undefined
   /** What others are to be told once the event is durable; never called on replay. */
   react?: (event: Event, id: string) => readonly Message[]
   /** When an event took effect. With it, the fold runs in order of effect and late facts are welcome. */

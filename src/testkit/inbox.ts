@@ -30,7 +30,12 @@ export interface Inbox<T> extends Ref<T>, Watchable {
   end(cause?: Ended['cause'], error?: unknown): void
 }
 
-type Disappointment = 'inbox-empty' | 'inbox-not-empty' | 'unexpected-message'
+type Disappointment =
+  | 'inbox-empty'
+  | 'inbox-not-empty'
+  | 'replay-differs'
+  | 'unexpected-decision'
+  | 'unexpected-message'
 
 /** An expectation of a test that did not come true. */
 export class ExpectationFailure extends Accident<Disappointment> {

@@ -2,10 +2,12 @@
 export { checkJournal, type JournalContent } from './check-journal.ts'
 export { explore, type Explored, type ExploreOptions, type Scenario } from './explore.ts'
 export { deepFreeze } from './freeze.ts'
+export { given, type Decided, type Given, type GivenOptions } from './given.ts'
 export { ExpectationFailure, inbox, type Inbox, type InboxOptions } from './inbox.ts'
 export type { JournalEngine, JournalStorage } from './journal-engine.ts'
 export { playJournal, type JournalPlay, type ProgramOptions } from './journal-program.ts'
 export type { Order } from './order.ts'
+export { replay, type Replayed } from './replay.ts'
 export {
   DISK_FAULTS,
   simulatedDisk,
