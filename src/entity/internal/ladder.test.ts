@@ -49,9 +49,9 @@ async function snapshotted(journal: Journal, definition: Folding<Notes, Noted>):
 
 describe('loading an entity', () => {
   test('that has no history gives its initial state', async () => {
-    const { fold, replayed, rungs } = await load(await memoryJournal(), plain, 'a')
+    const { fold, replayed, rungs, position } = await load(await memoryJournal(), plain, 'a')
     assert.deepEqual(fold.state, { of: 'a', notes: [] })
-    assert.deepEqual([fold.version, replayed, rungs], [0, 0, []])
+    assert.deepEqual([fold.version, replayed, rungs, position], [0, 0, [], 0])
   })
 
   test('reads in pages as much as there is, and as much as was asked for', async () => {
@@ -78,10 +78,12 @@ describe('loading an entity', () => {
       const journal = await memoryJournal()
       await noted(journal, definition, [10, 20])
       await snapshotted(journal, definition)
+      const before = await load(journal, definition, 'a')
+      assert.deepEqual([before.replayed, before.rungSeq, before.position], [0, 2, 2])
       await noted(journal, definition, [30])
-      const { fold, replayed, rungSeq } = await load(journal, definition, 'a')
+      const { fold, replayed, rungSeq, position } = await load(journal, definition, 'a')
       assert.deepEqual([fold.state.notes, fold.eventsSinceRung], [[1, 2, 3], 1])
-      assert.deepEqual([replayed, rungSeq], [1, 2])
+      assert.deepEqual([replayed, rungSeq, position], [1, 2, 3])
     }
   })
 

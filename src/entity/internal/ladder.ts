@@ -31,6 +31,8 @@ export type Loaded<State, Event> = Readonly<{
   rungSeq: number
   /** The position of the last event that was read, 0 for none. */
   position: number
+  /** The position of its last event. */
+  position: number
   /** All there are, the newest first: what `planSnapshot` wants to know. */
   rungs: readonly Rung[]
   /** Snapshots that could not be read. */
@@ -46,17 +48,17 @@ export type Extent = Readonly<{
 }>
 
 /** Both steps of coming back: the rungs there are, and what happened since the best of them. */
+/** An entity from its history, by the shortest way. */
 export async function load<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
   id: string,
   extent?: Extent,
 ): Promise<Loaded<State, Event>> {
-  const rungs = await rungsOf(journal, definition, id)
-  return replay(journal, definition, id, rungs, extent)
+  return replay(journal, definition, id, await rungsOf(journal, definition, id), extent)
 }
 
-/** The snapshots of an entity, the newest first. */
+/** What today's fold may stand on, the newest first. */
 export function rungsOf<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
@@ -65,6 +67,7 @@ export function rungsOf<State, Event>(
   return journal.snapshots(streamOf({ type: definition.type, id }), foldOf(definition))
 }
 
+/** Folds what comes after the best of the rungs, and everything where none will do. */
 export async function replay<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
@@ -73,18 +76,17 @@ export async function replay<State, Event>(
   { upTo = Infinity, asOf = Infinity }: Extent = {},
 ): Promise<Loaded<State, Event>> {
   const stream = streamOf({ type: definition.type, id })
-  const extent = { upTo, asOf }
   let damaged = 0
   for (const rung of rungs) {
     if (rung.seq > upTo || rung.topAt > asOf) continue
     const fold = foldFrom(definition, id, rung)
-    const caughtUp = fold === undefined ? undefined : await catchUp(journal, stream, fold, extent)
+    const caught = fold && (await catchUp(journal, stream, fold, { upTo, asOf }))
     if (fold === undefined) damaged += 1
-    else if (caughtUp !== undefined) return { fold, ...caughtUp, rungSeq: rung.seq, rungs, damaged }
+    else if (caught !== undefined) return { fold, ...caught, rungSeq: rung.seq, rungs, damaged }
   }
   const fold = new Fold(definition, id)
-  const caughtUp = (await catchUp(journal, stream, fold, extent))!
-  return { fold, ...caughtUp, rungSeq: 0, rungs, damaged }
+  const caught = (await catchUp(journal, stream, fold, { upTo, asOf }))!
+  return { fold, ...caught, rungSeq: 0, rungs, damaged }
 }
 
 /** Hands out the events after `after` up to `upTo`, page by page, until the visitor has had enough. */
@@ -104,7 +106,7 @@ export async function eachStored(
 }
 
 /**
- * Folds what comes after a fold, and says how much. Undefined, and the fold is to be thrown away, if it
+ * Folds what comes after a fold. Undefined, and the fold is to be thrown away, if it
  * covers an event that is not there, or something after it took effect before what is in it. What late
  * events may reorder is in memory as a whole while this runs.
  */
