@@ -31,8 +31,6 @@ export type Loaded<State, Event> = Readonly<{
   rungSeq: number
   /** The position of the last event that was read, 0 for none. */
   position: number
-  /** The position of its last event. */
-  position: number
   /** All there are, the newest first: what `planSnapshot` wants to know. */
   rungs: readonly Rung[]
   /** Snapshots that could not be read. */
@@ -48,7 +46,6 @@ export type Extent = Readonly<{
 }>
 
 /** Both steps of coming back: the rungs there are, and what happened since the best of them. */
-/** An entity from its history, by the shortest way. */
 export async function load<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
