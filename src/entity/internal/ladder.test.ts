@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { memoryJournal, type Journal } from '../../journal/index.ts'
-import type { Accident } from '../../std/index.ts'
+import { Accident, fault } from '../../std/index.ts'
 import type { SnapshotPolicy } from '../entity.ts'
 import { encodeEvent, foldOf, type Folding } from './codec.ts'
 import { Fold } from './fold.ts'
@@ -123,6 +123,16 @@ describe('loading an entity', () => {
     await journal.commit({ snapshots: [{ ...rung, seq: 3, state: '{"of":' }] })
     const { fold, rungSeq, damaged } = await load(journal, plain, 'a')
     assert.deepEqual([fold.state.notes, rungSeq, damaged], [[1, 2, 3], 2, 1])
+  })
+
+  test('does without snapshots that a journal cannot give out, and not without its history', async () => {
+    const damaged = new Accident(fault('damaged', 'it is damaged'))
+    const journal = await memoryJournal()
+    await noted(journal, plain, [1, 1])
+    journal.snapshots = () => Promise.reject(damaged)
+    assert.equal((await load(journal, plain, 'a')).replayed, 2)
+    journal.snapshots = () => Promise.reject(new Error('no'))
+    await assert.rejects(load(journal, plain, 'a'), { message: 'no' })
   })
 
   test('does not see the snapshots of another fold', async () => {

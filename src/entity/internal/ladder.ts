@@ -55,13 +55,18 @@ export async function load<State, Event>(
   return replay(journal, definition, id, await rungsOf(journal, definition, id), extent)
 }
 
-/** What today's fold may stand on, the newest first. */
-export function rungsOf<State, Event>(
+/** What today's fold may stand on, the newest first; nothing where the journal cannot give it out. */
+export async function rungsOf<State, Event>(
   journal: Journal,
   definition: Folding<State, Event>,
   id: string,
 ): Promise<readonly Snapshot[]> {
-  return journal.snapshots(streamOf({ type: definition.type, id }), foldOf(definition))
+  try {
+    return await journal.snapshots(streamOf({ type: definition.type, id }), foldOf(definition))
+  } catch (error) {
+    if (error instanceof Accident && error.code === 'damaged') return []
+    throw error
+  }
 }
 
 /** Folds what comes after the best of the rungs, and everything where none will do. */
