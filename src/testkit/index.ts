@@ -4,6 +4,7 @@ export { explore, type Explored, type ExploreOptions, type Scenario } from './ex
 export { deepFreeze } from './freeze.ts'
 export { given, type Decided, type Given, type GivenOptions } from './given.ts'
 export { ExpectationFailure, inbox, type Inbox, type InboxOptions } from './inbox.ts'
+export { journalConformance, type ConformanceOptions } from './journal-conformance.ts'
 export type { JournalEngine, JournalStorage } from './journal-engine.ts'
 export { playJournal, type JournalPlay, type ProgramOptions } from './journal-program.ts'
 export type { Order } from './order.ts'
