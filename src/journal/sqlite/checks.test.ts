@@ -36,7 +36,7 @@ describe('the check numbers of rows', () => {
     const blob = Buffer.from('ä')
     assert.deepEqual(
       [
-        streamCrc({ id: 1, name: 'a' }),
+        streamCrc({ id: 1, name: 'a', version: 2, link: 3 }),
         eventCrc(event),
         recordCrc({ collection: 3, key: 'k', value: blob }),
         ledgerCrc({ id: 1, key: 'k', fingerprint: 'f', response: blob, position: 1, at: 2 }),
@@ -49,7 +49,7 @@ describe('the check numbers of rows', () => {
         sumWith(0, 1),
       ],
       [
-        1339936599, 1659558959, 3699660424, 3380016624, 2185408587, 4110416319, 3483689218,
+        3758615354, 1659558959, 3699660424, 3380016624, 2185408587, 4110416319, 3483689218,
         1079422506, 677952471, 2604992731, 1839040773077338,
       ],
     )
@@ -100,7 +100,10 @@ describe('the check numbers of rows', () => {
 
   test('take texts of any length', () => {
     const name = '€'.repeat(50_000)
-    assert.notEqual(streamCrc({ id: 1, name }), streamCrc({ id: 1, name: `${name}€` }))
+    assert.notEqual(
+      streamCrc({ id: 1, name, version: 1, link: 1 }),
+      streamCrc({ id: 1, name: `${name}€`, version: 1, link: 1 }),
+    )
   })
 })
 

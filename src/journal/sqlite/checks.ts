@@ -8,7 +8,7 @@
  */
 import { crc32 } from 'node:zlib'
 
-export type StreamRow = { id: number; name: string; crc: number }
+export type StreamRow = { id: number; name: string; version: number; link: number; crc: number }
 
 export type EventRow = {
   position: number
@@ -84,10 +84,12 @@ let scratch = Buffer.alloc(65_536)
 let view = new DataView(scratch.buffer, scratch.byteOffset)
 let end = 0
 
-export function streamCrc({ id, name }: Omit<StreamRow, 'crc'>): number {
+export function streamCrc(row: Omit<StreamRow, 'crc'>): number {
   begin(TABLE.stream)
-  number(id)
-  text(name)
+  number(row.id)
+  text(row.name)
+  number(row.version)
+  number(row.link)
   return finish()
 }
 

@@ -1,22 +1,28 @@
 /**
- * What is in the file, and how it may change.
+ * What is in the tables, and how they may change.
  *
- * A commit writes one row into `intake`: the bytes of a whole group of batches. That is what makes it
- * durable, for the price of one row and one flush. Later, many groups at once, the batches are *filed*
- * into the tables below, and the rows of `intake` they came from are deleted in the same transaction.
- * A record that was put and deleted in between is never filed at all. What is not filed yet is held in
- * memory too (`desk.ts`); a reader sees both as one.
+ * A commit does not write them: it writes the bytes of a whole group of batches to the intake
+ * (`intake.ts`), which makes it durable for the price of one write and one flush. Later, many groups at
+ * once, the batches are *filed* into the tables below, in one transaction that also moves `anchor.filed`
+ * to the last of them. A record that was put and deleted in between is never filed at all. What is not
+ * filed yet is held in memory too (`desk.ts`); a reader sees both as one.
  *
  * How damage is found:
  *   - every row has a `crc` over all that is in it, its own place included, so that a row in another's
- *     place shows;
- *   - every event has a `link`, which depends on all earlier events of its stream;
- *   - positions, stream ids, ledger ids and group numbers have no gaps, and `anchor` says where they end;
+ *     place shows (`checks.ts`);
+ *   - every event has a `link`, which depends on all earlier events of its stream, and the row of the
+ *     stream says which is the last;
+ *   - positions, stream ids and ledger ids have no gaps, and `anchor` says where they end;
  *   - what may be overwritten (records, snapshots, fences) has its count and sum in `digests`.
  *
  * To change the file: add a migration, raise the number, add a directory written by the last version
  * to `test/journal/fixtures`. Never edit a migration that was released.
  */
+
+/** The tables are in this file of the directory. */
+export const TABLES_FILE = 'journal.db'
+/** The fence that each opening of a directory takes; no fence of anybody else has that name. */
+export const DIRECTORY_FENCE = ''
 
 /** The version this program writes, kept in `PRAGMA user_version`. */
 export const SCHEMA_VERSION = 1
@@ -24,13 +30,11 @@ export const SCHEMA_VERSION = 1
 /** `MIGRATIONS[n]` takes a file from version n to n + 1, in one transaction. */
 export const MIGRATIONS: readonly string[] = [
   `
-  create table intake (
-    id integer primary key,           -- the number of the group, without gaps
-    body blob not null                -- see frame.ts; ends with its crc
-  );
   create table streams (
     id integer primary key,           -- without gaps, from 1
     name text not null unique,
+    version integer not null,         -- the seq of its last event
+    link integer not null,            -- and the link
     crc integer not null
   );
   create table events (
