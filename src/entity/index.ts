@@ -15,16 +15,18 @@ export {
   type Message,
   type SnapshotPolicy,
 } from './entity.ts'
-export type {
-  Answer,
-  AskOptions,
-  Change,
-  DrainReport,
-  Entities,
-  EntityMetrics,
-  EntityPhase,
-  EntityReport,
-  Moment,
-  Reading,
+export {
+  createEntities,
+  type Answer,
+  type AskOptions,
+  type Change,
+  type DrainReport,
+  type Entities,
+  type EntitiesOptions,
+  type EntityMetrics,
+  type EntityPhase,
+  type EntityReport,
+  type Moment,
+  type Reading,
 } from './entities.ts'
 export type { Projection, ReadOptions, Touch, View } from './projection.ts'

@@ -11,6 +11,8 @@ import type { Clock } from './clock.ts'
 export const STEADY_SLEW_SHARE_MAX = 0.0005
 /** How often the host's wall time is looked at. */
 const LOOK_MS = 1_000
+/** So that a time which is computed and then waited for is not missed by a rounding error. */
+const ROUNDING_MS = 0.001
 
 export interface SteadyClock {
   /** Whole milliseconds since the epoch; never less than it said before. */
@@ -39,7 +41,7 @@ class Slewed implements SteadyClock {
   now(): number {
     const mono = this.#clock.monotonic()
     if (mono - this.#mono >= LOOK_MS) this.#look(mono)
-    return Math.floor(this.#wallAt(mono))
+    return Math.floor(this.#wallAt(mono) + ROUNDING_MS)
   }
 
   monotonicAt(at: number): number {
