@@ -1,0 +1,124 @@
+/**
+ * The first half of a repair: every row that its crc proves goes from the damaged pages into an empty
+ * database. What may be overwritten and is doubtful waits in a table beside, until it is known
+ * whether the digest of its collection proves it.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+import type { AnchorRow, DigestRow } from './checks.ts'
+import type { Lost } from './holes.ts'
+import type { Pages } from './pages.ts'
+import { TABLES, type Rows, type TableName } from './rows.ts'
+import { salvage, type FoundRow, type IndexName } from './salvage.ts'
+
+export type Collected = {
+  readonly pages: Pages
+  readonly database: DatabaseSync
+  anchor?: AnchorRow
+  readonly digests: Map<number, DigestRow>
+  /** Of several versions of the row of a stream the one that has most events is the last. */
+  readonly grow: StatementSync
+}
+
+export type KeyedTable = 'records' | 'snapshots' | 'fences'
+
+/** Tables whose rows may be overwritten. */
+export const KEYED: readonly KeyedTable[] = ['records', 'snapshots', 'fences']
+
+/** `database` has the tables of the schema with nothing in them, and gets a `doubtful_` one for each of `KEYED`. */
+export function collect(pages: Pages, database: DatabaseSync): Collected {
+  for (const name of KEYED)
+    database.exec(`create temp table doubtful_${name} as select * from ${name}`)
+  const grow = database.prepare('update streams set version = max(version, ?) where id = ?')
+  const collected: Collected = { pages, database, digests: new Map(), grow }
+  const put = putter(database)
+  for (const found of salvage(pages)) {
+    if (found.type === 'row') keep(collected, found, put)
+  }
+  return collected
+}
+
+/** What indexes say about rows that are missing; they are read only where something is. */
+export type Witnesses = Readonly<{
+  events: readonly Lost[]
+  /** Names by the id of the row that has them. */
+  streams: ReadonlyMap<number, string>
+  ledger: ReadonlyMap<number, string>
+  collections: ReadonlyMap<number, string>
+}>
+
+export function witnesses(pages: Pages): Witnesses {
+  const events: Lost[] = []
+  const streams = new Map<number, string>()
+  const ledger = new Map<number, string>()
+  const collections = new Map<number, string>()
+  const names: Readonly<Record<IndexName, Map<number, string> | undefined>> = {
+    events_by_stream: undefined,
+    sqlite_autoindex_streams_1: streams,
+    sqlite_autoindex_ledger_1: ledger,
+    sqlite_autoindex_digests_1: collections,
+  }
+  for (const found of salvage(pages)) {
+    if (found.type !== 'entry') continue
+    const [first, second, third] = found.values
+    if (typeof first === 'string' && typeof second === 'number')
+      names[found.index]?.set(second, first)
+    else if (typeof first === 'number' && typeof second === 'number' && typeof third === 'number')
+      events.push({ stream: first, seq: second, position: third })
+  }
+  return { events, streams, ledger, collections }
+}
+
+type Put = <Name extends TableName>(table: Name, row: Rows[Name], beside?: boolean) => void
+
+/** A row whose place is taken is left out. */
+export function putter(database: DatabaseSync): Put {
+  const inserts = new Map<string, StatementSync>()
+  return (table, row, beside = false) => {
+    const { columns } = TABLES[table]
+    const into = beside ? `temp.doubtful_${table}` : table
+    let insert = inserts.get(into)
+    if (insert === undefined) {
+      insert = database.prepare(
+        `insert or ignore into ${into} values (${columns.map(() => '?').join(', ')})`,
+      )
+      inserts.set(into, insert)
+    }
+    const values = new Map<string, unknown>(Object.entries(row))
+    insert.run(...columns.map(([column]) => bindable(values.get(column))))
+  }
+}
+
+function bindable(value: unknown): number | string | Uint8Array | null {
+  return typeof value === 'number' || typeof value === 'string' || value instanceof Uint8Array
+    ? value
+    : null
+}
+
+function keep(collected: Collected, found: FoundRow, put: Put): void {
+  switch (found.table) {
+    case 'anchor':
+      if (collected.anchor === undefined || !found.doubtful) collected.anchor = found.row
+      return
+    case 'digests':
+      if (!collected.digests.has(found.row.id) || !found.doubtful)
+        collected.digests.set(found.row.id, found.row)
+      return
+    case 'ledger':
+      // An answer that was forgotten may still be found on a page that was given back.
+      if (found.row.id >= (collected.anchor?.ledger_first ?? 0)) put('ledger', found.row)
+      return
+    case 'streams':
+      put('streams', found.row)
+      collected.grow.run(found.row.version, found.row.id)
+      return
+    case 'events':
+      return put('events', found.row)
+    case 'records':
+      return put('records', found.row, found.doubtful)
+    case 'snapshots':
+      return put('snapshots', found.row, found.doubtful)
+    case 'fences':
+      return put('fences', found.row, found.doubtful)
+  }
+}

@@ -1,0 +1,340 @@
+/**
+ * Everything that is still right in damaged pages, put into an empty database so that it is one again.
+ *
+ *   - A row that its crc proves is kept, whatever happened to the pages around it.
+ *   - What may be overwritten is kept too, except where it is doubtful whether it was the last version:
+ *     then it is kept only if the digest of its collection proves that.
+ *   - A lost event or answer leaves a mark in its place (`lost.ts`), so that nothing else takes it.
+ *   - A lost name is taken from the index of names. Where that is lost as well, the name says so.
+ *   - A lost record leaves nothing: it cannot be told any more from one that was deleted.
+ *   - Links, digests and the anchor are made anew from what was kept.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+
+import {
+  anchorCrc,
+  digestCrc,
+  FENCES_DIGEST,
+  linkOf,
+  SNAPSHOTS_DIGEST,
+  streamCrc,
+  sumWith,
+} from './checks.ts'
+import {
+  collect,
+  KEYED,
+  putter,
+  witnesses,
+  type Collected,
+  type KeyedTable,
+  type Witnesses,
+} from './collect.ts'
+import { placeLost, type Gap, type Holes, type Lost } from './holes.ts'
+import { lostAnswer, lostEvent, UNKNOWN_STREAM } from './lost.ts'
+import type { Pages } from './pages.ts'
+import { FINDINGS_MAX, noCounts, type Counts, type Loss } from './report.ts'
+
+export type Restored = Readonly<{
+  kept: Counts
+  lost: Counts
+  losses: readonly Loss[]
+  /** Losses beyond `FINDINGS_MAX`. */
+  unlisted: number
+}>
+
+const LINKS_AT_ONCE = 10_000
+
+type Restoring = Collected & {
+  readonly lost: ReturnType<typeof noCounts>
+  readonly losses: Loss[]
+  lossCount: number
+  /** Reads the damaged pages once more when it is asked for the first time. */
+  readonly witnesses: () => Witnesses
+}
+
+/** `database` has the tables of the schema with nothing in them. */
+export function restore(pages: Pages, database: DatabaseSync): Restored {
+  let known: Witnesses | undefined
+  database.exec('begin')
+  const restoring: Restoring = {
+    ...collect(pages, database),
+    lost: noCounts(),
+    losses: [],
+    lossCount: 0,
+    witnesses: () => (known ??= witnesses(pages)),
+  }
+  restoreStreams(restoring)
+  restoreEvents(restoring)
+  restoreLedger(restoring)
+  restoreCollections(restoring)
+  for (const { id } of database.prepare('select id from digests').all())
+    settle(restoring, Number(id))
+  dropUncovered(restoring, restoreLinks(database))
+  writeDigests(database)
+  writeAnchor(restoring)
+  for (const table of KEYED) database.exec(`drop table temp.doubtful_${table}`)
+  database.exec('commit')
+  const { lost, losses, lossCount } = restoring
+  return { kept: keptOf(restoring), lost, losses, unlisted: lossCount - losses.length }
+}
+
+function lose(restoring: Restoring, message: string, where: Omit<Loss, 'message'>): void {
+  restoring.lossCount += 1
+  if (restoring.losses.length < FINDINGS_MAX) restoring.losses.push({ message, ...where })
+}
+
+function restoreStreams(restoring: Restoring): void {
+  const { database, anchor, lost } = restoring
+  const end = Math.max(
+    anchor?.streams ?? 0,
+    numberOf(database, 'select max(id) from streams'),
+    numberOf(database, 'select max(stream) from events'),
+  )
+  const put = putter(database)
+  for (const id of missing(database, 'select id from streams order by id', [1, end])) {
+    const name = restoring.witnesses().streams.get(id)
+    if (name !== undefined) put('streams', { id, name, version: 0, link: 0, crc: 0 })
+    if (numberOf(database, 'select count(*) from streams where id = ?', id) > 0) continue
+    const none = `lost stream ${id}`
+    put('streams', { id, name: none, version: 0, link: 0, crc: 0 })
+    lost.streams += 1
+    lose(restoring, 'the name of the stream is lost', { table: 'streams', stream: none })
+  }
+}
+
+function restoreEvents(restoring: Restoring): void {
+  const { database, anchor, lost } = restoring
+  const { gaps, heads } = gapsIn(database)
+  const kept = numberOf(database, 'select count(*) from events')
+  const end = Math.max(
+    anchor?.position ?? 0,
+    numberOf(database, 'select max(position) from events'),
+    gaps.reduce((sum, { from, to }) => sum + to - from + 1, kept),
+  )
+  const positions = missing(database, 'select position from events order by position', [1, end])
+  if (positions.length === 0) return
+  const streams = numberOf(database, 'select max(id) from streams')
+  const witnessed = restoring
+    .witnesses()
+    .events.filter(({ stream }) => stream >= 1 && stream <= streams)
+  const put = putter(database)
+  const nameOf = database.prepare('select name from streams where id = ?')
+  for (const place of placeLost({ missing: positions, gaps, heads }, witnessed)) {
+    put('events', lostEvent(place, 0))
+    lost.events += 1
+    const { stream, seq, position } = place
+    const known = stream !== UNKNOWN_STREAM && { stream: String(nameOf.get(stream)?.['name']), seq }
+    lose(restoring, 'the event is lost', { table: 'events', position, ...known })
+  }
+}
+
+/** Versions that are missing in streams: between events, and up to the version the stream should have. */
+function gapsIn(database: DatabaseSync): Pick<Holes, 'gaps' | 'heads'> {
+  const gaps: Gap[] = []
+  const heads = new Map<number, Lost>()
+  const events = database.prepare('select stream, seq, position from events order by stream, seq')
+  for (const row of events.iterate()) {
+    const head = headOf(Number(row['stream']))
+    const event = { ...head, seq: Number(row['seq']), position: Number(row['position']) }
+    addGap(head, event.seq, event.position)
+    heads.set(event.stream, event)
+  }
+  for (const { id, version } of database.prepare('select id, version from streams').iterate())
+    addGap(headOf(Number(id)), Number(version) + 1, Infinity)
+  return { gaps, heads }
+
+  function headOf(stream: number): Lost {
+    return heads.get(stream) ?? { stream, seq: 0, position: 0 }
+  }
+
+  function addGap({ stream, seq, position }: Lost, next: number, before: number): void {
+    if (next > seq + 1) gaps.push({ stream, from: seq + 1, to: next - 1, after: position, before })
+  }
+}
+
+function restoreLedger(restoring: Restoring): void {
+  const { database, anchor, lost } = restoring
+  const first =
+    anchor?.ledger_first ?? Math.max(numberOf(database, 'select min(id) from ledger'), 1)
+  const end = Math.max(anchor?.ledger_last ?? 0, numberOf(database, 'select max(id) from ledger'))
+  const put = putter(database)
+  const atBefore = 'select at from ledger where id < ? order by id desc limit 1'
+  for (const id of missing(database, 'select id from ledger order by id', [first, end])) {
+    const known = restoring.witnesses().ledger.get(id)
+    const at = numberOf(database, atBefore, id)
+    if (known !== undefined) put('ledger', lostAnswer({ id, key: known, at }))
+    put('ledger', lostAnswer({ id, key: `lost answer ${id}`, at })) // unless it has its own key
+    lost.answers += 1
+    lose(restoring, 'the answer is lost', { table: 'ledger', ...(known && { key: known }) })
+  }
+}
+
+/** Names are made sure of here; counts and sums are written when the content is settled. */
+function restoreCollections(restoring: Restoring): void {
+  const { database, digests, lost } = restoring
+  const end = Math.max(
+    FENCES_DIGEST,
+    ...digests.keys(),
+    numberOf(database, 'select max(collection) from records'),
+  )
+  const put = putter(database)
+  for (let id = 1; id <= end; id++) {
+    const name = digests.get(id)?.name ?? restoring.witnesses().collections.get(id)
+    put('digests', { id, name: name ?? `lost collection ${id}`, count: 0, sum: 0, crc: 0 })
+    if (name !== undefined) continue
+    lost.collections += 1
+    lose(restoring, 'the name of the collection is lost', {
+      table: 'digests',
+      key: `lost collection ${id}`,
+    })
+  }
+}
+
+/** Gives the versions of all streams by their id. */
+function restoreLinks(database: DatabaseSync): Uint32Array {
+  const streams = numberOf(database, 'select max(id) from streams')
+  const versions = new Uint32Array(streams + 1)
+  const links = new Uint32Array(streams + 1)
+  const read = database.prepare(
+    'select position, stream, seq, crc, link from events where position > ? order by position limit ?',
+  )
+  const updateEvent = database.prepare('update events set link = ? where position = ?')
+  for (let position = 0, more = true; more;) {
+    const rows = read.all(position, LINKS_AT_ONCE)
+    for (const row of rows) {
+      const stream = Number(row['stream'])
+      const link = linkOf(links[stream]!, Number(row['crc']))
+      position = Number(row['position'])
+      if (row['link'] !== link) updateEvent.run(link, position)
+      versions[stream] = Number(row['seq'])
+      links[stream] = link
+    }
+    more = rows.length === LINKS_AT_ONCE
+  }
+  const update = database.prepare('update streams set version = ?, link = ?, crc = ? where id = ?')
+  for (const row of database.prepare('select id, name from streams').all()) {
+    const [id, name] = [Number(row['id']), String(row['name'])]
+    const [version, link] = [versions[id]!, links[id]!]
+    update.run(version, link, streamCrc({ id, name, version, link }), id)
+  }
+  return versions
+}
+
+/** A snapshot of history that is lost without a trace would be history that nobody can read. */
+function dropUncovered({ database }: Restoring, versions: Uint32Array): void {
+  const remove = database.prepare('delete from snapshots where stream = ? and seq > ?')
+  for (const { stream } of database.prepare('select distinct stream from snapshots').all())
+    remove.run(stream!, versions[Number(stream)] ?? 0)
+}
+
+type Content = Readonly<{ count: number; sum: number }>
+
+/** Doubtful rows come in where the digest proves them; what is missing then is lost. */
+function settle(restoring: Restoring, id: number): void {
+  const { database, digests, lost } = restoring
+  const table = tableOf(id)
+  const written = digests.get(id)
+  let content = contentOf(database, rowsOf(id))
+  if (isOther(content)) {
+    database.exec('savepoint doubt')
+    database.exec(`insert or ignore into ${table} select * from temp.doubtful_${rowsOf(id)}`)
+    const more = contentOf(database, rowsOf(id))
+    if (isOther(more)) database.exec('rollback to doubt')
+    else content = more
+    database.exec('release doubt')
+  }
+  if (!isOther(content)) return
+  lost[table] += Math.max(0, (written?.count ?? 0) - content.count)
+  const name = database.prepare('select name from digests where id = ?').get(id)?.['name']
+  lose(restoring, lossOf(content, written), { table, key: String(name) })
+
+  function isOther({ count, sum }: Content): boolean {
+    return written === undefined || count !== written.count || sum !== written.sum
+  }
+}
+
+function lossOf(content: Content, written: Content | undefined): string {
+  if (written === undefined) return `${content.count} rows are kept, and maybe not all there were`
+  if (written.count > content.count)
+    return `${content.count} rows are kept of ${written.count}, and maybe not the last version of each`
+  return `${content.count} rows are kept, and not the last version of each`
+}
+
+function tableOf(digest: number): KeyedTable {
+  return digest === SNAPSHOTS_DIGEST ? 'snapshots' : digest === FENCES_DIGEST ? 'fences' : 'records'
+}
+
+function rowsOf(digest: number): string {
+  const table = tableOf(digest)
+  return table === 'records' ? `${table} where collection = ${digest}` : table
+}
+
+function contentOf(database: DatabaseSync, from: string): Content {
+  let [count, sum] = [0, 0]
+  for (const { crc } of database.prepare(`select crc from ${from}`).iterate()) {
+    count += 1
+    sum = sumWith(sum, Number(crc))
+  }
+  return { count, sum }
+}
+
+function writeDigests(database: DatabaseSync): void {
+  const update = database.prepare('update digests set count = ?, sum = ?, crc = ? where id = ?')
+  for (const row of database.prepare('select id, name from digests').all()) {
+    const [id, name] = [Number(row['id']), String(row['name'])]
+    const { count, sum } = contentOf(database, rowsOf(id))
+    update.run(count, sum, digestCrc({ id, name, count, sum }), id)
+  }
+}
+
+function writeAnchor({ database, anchor }: Restoring): void {
+  const first =
+    anchor?.ledger_first ?? Math.max(1, numberOf(database, 'select min(id) from ledger'))
+  const row = {
+    filed: anchor?.filed ?? 0,
+    position: numberOf(database, 'select max(position) from events'),
+    streams: numberOf(database, 'select max(id) from streams'),
+    ledger_first: first,
+    ledger_last: Math.max(first - 1, numberOf(database, 'select max(id) from ledger')),
+  }
+  putter(database)('anchor', { id: 1, ...row, crc: anchorCrc(row) })
+}
+
+function keptOf({ database, lost }: Restoring): Counts {
+  const count = (table: string): number => numberOf(database, `select count(*) from ${table}`)
+  return {
+    groups: 0,
+    streams: count('streams') - lost.streams,
+    events: count('events') - lost.events,
+    records: count('records'),
+    answers: count('ledger') - lost.answers,
+    snapshots: count('snapshots'),
+    fences: count('fences'),
+    collections: count('digests') - lost.collections,
+  }
+}
+
+/** Whole numbers of a range that an ascending query does not give. */
+function missing(
+  database: DatabaseSync,
+  query: string,
+  [from, to]: readonly [number, number],
+): number[] {
+  const numbers: number[] = []
+  const statement = database.prepare(query)
+  statement.setReturnArrays(true)
+  let next = from
+  for (const row of statement.iterate()) {
+    const [number] = Object.values(row).map(Number)
+    while (next < number!) numbers.push(next++)
+    next = number! + 1
+  }
+  while (next <= to) numbers.push(next++)
+  return numbers
+}
+
+/** The first column of the first row, 0 where there is none. */
+function numberOf(database: DatabaseSync, query: string, ...values: number[]): number {
+  const row = database.prepare(query).get(...values)
+  return Number(Object.values(row ?? {})[0] ?? 0)
+}

@@ -1,0 +1,237 @@
+/**
+ * Every row of ours that can still be read from the pages of a file, with or without a way to it.
+ *
+ * First the trees are walked from their roots. If a page on the way could not be read, there are pages
+ * that nothing leads to any more, and all of them are searched. A row is given out only if its own crc
+ * proves it. For history that is all there is to say, because it is never changed: a row that was once
+ * right is right. What may be overwritten can also be *old*: a deleted row in the free space of its
+ * page, a page that was given back, a version that the log has replaced. Where that is possible the
+ * row is doubtful, and it is for the reader to find out by the digest of its collection.
+ */
+import { DatabaseSync } from 'node:sqlite'
+
+import { contentOf, type Cell, type PageContent, type PageKind, type Value } from './cells.ts'
+import type { Pages } from './pages.ts'
+import { rightRow, TABLES, type RightRow, type TableName } from './rows.ts'
+import { MIGRATIONS } from './schema.ts'
+
+export type FoundRow = RightRow & Readonly<{ type: 'row'; doubtful: boolean; page: number }>
+
+/** `wrong` is a row that is where it should be and not what it was; its values are hints at best. */
+export type Found =
+  | FoundRow
+  | Readonly<{ type: 'wrong'; table: TableName; values: readonly Value[]; page: number }>
+  /** What an index says about a row: a second witness, which has no crc. */
+  | Readonly<{ type: 'entry'; index: IndexName; values: readonly Value[]; page: number }>
+  | Readonly<{ type: 'unreadable'; page: number; tree: string }>
+
+export type IndexName = (typeof INDEXES)[number]
+
+const INDEXES = [
+  'events_by_stream',
+  'sqlite_autoindex_streams_1',
+  'sqlite_autoindex_ledger_1',
+  'sqlite_autoindex_digests_1',
+] as const
+const KEYED: readonly TableName[] = ['records', 'snapshots', 'fences']
+const NUMBERED: readonly TableName[] = ['events', 'streams', 'ledger', 'digests', 'anchor']
+const SCHEMA = 'sqlite_schema'
+// The anchor comes first, because it says which of the other rows are still wanted.
+const ROOTS = "select name, rootpage from sqlite_schema order by name <> 'anchor', rootpage"
+const HIDDEN = 0 // a version of a page that another took the place of has no number
+
+const UNSEEN = 0
+const IN_TREE = 1
+const FREE = 2
+
+type Key = readonly Value[]
+type Place = Readonly<{ number: number; tree: string; from?: Key; to?: Key }>
+type Doubt = Readonly<{ place: Place; doubtful: boolean }>
+
+export function* salvage(pages: Pages): Generator<Found> {
+  const seen = new Uint8Array(pages.count + 1)
+  const freeIsKnown = markFree(pages, seen)
+  let broken = false
+  for (const [tree, root] of rootsOf(pages)) {
+    for (const found of walk(pages, seen, { tree, number: root })) {
+      if (found.type === 'unreadable') broken = true
+      yield found
+    }
+  }
+  for (const [number, state] of broken ? seen.entries() : []) {
+    if (number === 0 || state !== UNSEEN) continue
+    const content = read(pages, number)
+    if (content !== undefined)
+      yield* judged(content, { place: { number, tree: '' }, doubtful: !freeIsKnown })
+  }
+  for (const page of pages.hidden()) {
+    const content = contentOf(pages, page, 2)
+    if (content !== undefined)
+      yield* judged(content, { place: { number: HIDDEN, tree: '' }, doubtful: true })
+  }
+}
+
+/** Whether the list of free pages could be followed to its end. */
+function markFree(pages: Pages, seen: Uint8Array): boolean {
+  const head = pages.page(1)
+  if (head === undefined) return false
+  let trunk = head.readUInt32BE(32)
+  let left = head.readUInt32BE(36)
+  while (trunk !== 0) {
+    const page = mark(trunk) ? pages.page(trunk) : undefined
+    if (page === undefined) return false
+    const leaves = page.readUInt32BE(4)
+    if (leaves > page.length / 4 - 2) return false
+    for (let n = 0; n < leaves; n++) if (!mark(page.readUInt32BE(8 + 4 * n))) return false
+    left -= leaves + 1
+    trunk = page.readUInt32BE(0)
+  }
+  return left === 0
+
+  function mark(number: number): boolean {
+    if (number < 2 || number > pages.count || seen[number] !== UNSEEN) return false
+    seen[number] = FREE
+    return true
+  }
+}
+
+/**
+ * The trees by name, as the schema in the file gives them. What it does not give is where a database
+ * has it that was made just now: roots never move.
+ */
+function rootsOf(pages: Pages): Map<string, number> {
+  const roots = new Map([[SCHEMA, 1], ...expectedRoots()])
+  const place = { tree: SCHEMA, number: 1 }
+  for (const number of pagesOfTree(pages, place)) {
+    for (const { values } of read(pages, number)?.cells ?? []) {
+      const [, name, , root] = values
+      if (typeof name === 'string' && roots.has(name) && typeof root === 'number')
+        if (root > 1 && root <= pages.count) roots.set(name, root)
+    }
+  }
+  return roots
+}
+
+function expectedRoots(): [name: string, root: number][] {
+  const database = new DatabaseSync(':memory:')
+  try {
+    for (const migration of MIGRATIONS) database.exec(migration)
+    const rows = database.prepare(ROOTS).all()
+    return rows.map(({ name, rootpage }) => [String(name), Number(rootpage)])
+  } finally {
+    database.close()
+  }
+}
+
+function pagesOfTree(pages: Pages, root: Place): number[] {
+  const numbers: number[] = []
+  const seen = new Uint8Array(pages.count + 1)
+  const found = walk(pages, seen, root)
+  while (found.next().done !== true);
+  for (const [number, state] of seen.entries()) if (state === IN_TREE) numbers.push(number)
+  return numbers
+}
+
+/** Each page is met once, so a tree that leads back to itself ends too. */
+function* walk(pages: Pages, seen: Uint8Array, root: Place): Generator<Found> {
+  const places = [root]
+  for (;;) {
+    const place = places.pop()
+    if (place === undefined) return
+    const { number, tree } = place
+    const unseen = number >= 1 && number <= pages.count && seen[number] === UNSEEN
+    const content = unseen ? read(pages, number) : undefined
+    if (content === undefined) {
+      yield { type: 'unreadable', page: number, tree }
+      continue
+    }
+    seen[number] = IN_TREE
+    yield* judged(content, { place, doubtful: false })
+    if (content.last === undefined) continue
+    if (content.skipped > 0) yield { type: 'unreadable', page: number, tree }
+    places.push(...childrenOf(content, place).toReversed())
+  }
+}
+
+function read(pages: Pages, number: number): PageContent | undefined {
+  const page = pages.page(number)
+  return page && contentOf(pages, page, number)
+}
+
+/** A key on an inner page bounds its children, if the row it belongs to is right. */
+function childrenOf({ kind, cells, last }: PageContent, place: Place): Place[] {
+  const { tree } = place
+  const keys = cells.map((cell) => {
+    const right = rowIn(cell, kind)
+    return right?.table === tree && within(keyOf(cell, right), place)
+      ? keyOf(cell, right)
+      : undefined
+  })
+  const children = [...cells.map(({ child }) => child!), last!]
+  return children.map((number, n) => {
+    const from = keys.slice(0, n).findLast((key) => key !== undefined) ?? place.from
+    const to = keys.slice(n).find((key) => key !== undefined) ?? place.to
+    return { number, tree, ...(from && { from }), ...(to && { to }) }
+  })
+}
+
+function* judged(content: PageContent, { place, doubtful }: Doubt): Generator<Found> {
+  const { number: page, tree } = place
+  for (const cell of content.kind === 'table-inner' ? [] : content.cells) {
+    const right = rowIn(cell, content.kind)
+    const values = valuesOf(cell)
+    if (right !== undefined) {
+      const astray = tree !== '' && (tree !== right.table || !within(keyOf(cell, right), place))
+      yield { ...right, type: 'row', doubtful: doubtful || cell.outside || astray, page }
+    } else if (isIndex(tree)) yield { type: 'entry', index: tree, values, page }
+    else if (isTable(tree)) yield { type: 'wrong', table: tree, values, page }
+  }
+}
+
+/** What the cell is a row of, if it is a row of ours. */
+function rowIn(cell: Cell, kind: PageKind): RightRow | undefined {
+  if (kind === 'table-inner') return undefined
+  const values = valuesOf(cell)
+  for (const table of cell.rowid === undefined ? KEYED : NUMBERED) {
+    const right = rightRow(table, values)
+    if (right !== undefined) return right
+  }
+  return undefined
+}
+
+function keyOf({ values }: Cell, { table }: RightRow): Key {
+  return values.slice(0, TABLES[table].keyed)
+}
+
+/** The number of a row stands for its first column, which is stored as null. */
+function valuesOf({ rowid, values }: Cell): readonly Value[] {
+  return rowid !== undefined && values[0] === null ? [rowid, ...values.slice(1)] : values
+}
+
+function within(key: Key, { from, to }: Place): boolean {
+  return !(from && compare(from, key) >= 0) && !(to && compare(key, to) >= 0)
+}
+
+/** As SQLite orders them: numbers before texts, texts by their bytes. */
+function compare(one: Key, other: Key): number {
+  for (const [n, a] of one.entries()) {
+    const b = other[n]
+    if (typeof a === 'number' && typeof b === 'number') {
+      if (a !== b) return a - b
+    } else if (typeof a === 'string' && typeof b === 'string') {
+      const order = a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+      if (order !== 0) return order
+    } else {
+      return typeof a === 'number' ? -1 : 1
+    }
+  }
+  return 0
+}
+
+function isIndex(tree: string): tree is IndexName {
+  return (INDEXES as readonly string[]).includes(tree)
+}
+
+function isTable(tree: string): tree is TableName {
+  return Object.hasOwn(TABLES, tree)
+}
