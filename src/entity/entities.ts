@@ -294,9 +294,9 @@ class Runtime implements Entities {
 
   async #drain(times: Readonly<{ drainMs: number; totalMs: number }>): Promise<DrainReport> {
     const closing = Promise.allSettled([...this.#readers].map((reader) => reader.close()))
-    const report = await drain(this.#core, this.#keeper, closing, times)
-    this.#unlisten()
-    return report
+    // Actors that outlive the drain still have to give back what is in their mailboxes.
+    void this.#keeper.ended.then(this.#unlisten)
+    return drain(this.#core, this.#keeper, closing, times)
   }
 
   /** The system has ended it, whether or not it was drained. */

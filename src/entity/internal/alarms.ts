@@ -44,6 +44,8 @@ export class Alarms {
   #horizon = -1
   readonly #nearing: TimerEntry
   #isReading = false
+  /** What is being read may have been written since. */
+  #isStale = false
   #isStopped = false
   #failures = 0
 
@@ -53,6 +55,13 @@ export class Alarms {
   }
 
   start(): void {
+    void this.#readOn()
+  }
+
+  /** There may be records that nobody has said anything of. */
+  lookAgain(): void {
+    this.#cursor = ''
+    this.#isStale = this.#isReading
     void this.#readOn()
   }
 
@@ -145,7 +154,7 @@ export class Alarms {
       const from = after === '' ? {} : { after }
       const page = await journal.readRecords(ALARMS, '', { limit: PAGE, ...from })
       this.#failures = 0
-      if (this.#cursor === after) this.#advance(page)
+      if (this.#cursor === after && !this.#isStale) this.#advance(page)
       for (const { key, value } of page) this.#arm(key, value)
     } catch (error) {
       log.warn('alarms could not be read', reasonOf(error))
@@ -153,6 +162,7 @@ export class Alarms {
     } finally {
       this.#isReading = false
     }
+    if (this.#isStale) this.lookAgain()
   }
 
   #advance(page: readonly StoredRecord[]): void {

@@ -34,6 +34,8 @@ export class Outbox {
   /** Where reading the records goes on; undefined where nothing is left behind on record. */
   #unread: string | undefined = ''
   #isReading = false
+  /** What is being read may have been written since. */
+  #isStale = false
   #isStopped = false
   #failures = 0
 
@@ -42,6 +44,13 @@ export class Outbox {
   }
 
   start(): void {
+    void this.#readOn()
+  }
+
+  /** There may be records that nobody has said anything of. */
+  lookAgain(): void {
+    this.#unread = ''
+    this.#isStale = this.#isReading
     void this.#readOn()
   }
 
@@ -153,7 +162,9 @@ export class Outbox {
         ...(after !== '' && { after }),
       })
       this.#failures = 0
-      if (this.#unread === after) this.#unread = page.length < PAGE ? undefined : page.at(-1)?.key
+      if (this.#isStale) this.#isStale = false
+      else if (this.#unread === after)
+        this.#unread = page.length < PAGE ? undefined : page.at(-1)?.key
       for (const record of page) this.#add(parcelOf(record))
     } catch (error) {
       this.#core.log.warn('the outbox could not be read', reasonOf(error))
