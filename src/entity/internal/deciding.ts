@@ -149,8 +149,9 @@ function waitForRoom(entity: Active, request: Request): void {
 
 /** Folds events that are not durable, into a fold of their own; throws without having changed anything. */
 function evolve(entity: Active, own: readonly Event[], request: Request): void {
-  const { tip, ahead } = entity
-  const draft = tip === ahead || own.length > 1 ? tip.fork() : tip
+  const { tip, ahead, kind } = entity
+  const mayThrowLater = own.length > 1 || kind.definition.alarm !== undefined
+  const draft = tip === ahead || mayThrowLater ? tip.fork() : tip
   let isKnown = true
   for (const [n, event] of own.entries()) {
     const { at, effectiveAt = at } = request.events[n]!

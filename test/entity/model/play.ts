@@ -208,7 +208,7 @@ class Play {
       return { type: 'move', tag, quantity, to: draw.pick(IDS), patientUntil }
     }
     if (dice < 17) return { type: 'hold', tag, quantity, until: now + draw.below(300) }
-    return { type: draw.pick(['agree', 'look', 'throw'] as const), tag }
+    return { type: draw.pick(['agree', 'look', 'throw', 'trap'] as const), tag }
   }
 
   #ask({ number, entities }: Runtime, issued: Issued): void {

@@ -23,6 +23,7 @@ export type Issued = Readonly<{
 
 /** Refusals that say that this ask has had no effect, and will have none. */
 const DEFINITE: ReadonlySet<string> = new Set([
+  'bad-alarm',
   'decide-failed',
   'entity-contended',
   'entity-overloaded',

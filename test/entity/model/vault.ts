@@ -45,8 +45,8 @@ export type VaultCommand =
   | Readonly<{ type: 'hold'; tag: string; quantity: number; until: number }>
   /** Waits for enough until then, if it may. */
   | Readonly<{ type: 'move'; tag: string; quantity: number; to: string; patientUntil: number }>
-  /** Happens without an event. */
-  | Readonly<{ type: 'agree' | 'look' | 'throw'; tag: string }>
+  /** Happens without an event, or cannot happen: the last leads to a state that `alarm` makes nonsense of. */
+  | Readonly<{ type: 'agree' | 'look' | 'throw' | 'trap'; tag: string }>
   | Readonly<{ type: 'expire'; tag: string }>
 
 export type VaultReply = Readonly<{ tag: string; taken: boolean; quantity: number; trail: number }>
@@ -119,6 +119,10 @@ export function decideVault(
       return answer(reply)
     case 'throw':
       throw new Error(`${tag} is to throw`)
+    case 'trap': {
+      const trap: VaultEvent = { type: 'held', tag, quantity: 0, until: 0.5, happenedAt: at }
+      return accept([trap], reply)
+    }
     case 'expire': {
       const over = holds.filter(({ until }) => until <= at)
       const events = over.map((hold): VaultEvent => ({

@@ -190,6 +190,7 @@ export class Verdict {
       this.#checkAgreement(issued)
       return
     }
+    if (issued.command.type === 'trap') this.#say(`${tag} cannot happen, and has taken effect`)
     if (expected !== undefined && effect.first !== expected + 1)
       this.#say(`${tag} took effect at version ${effect.first - 1}, not ${expected}`)
     if (asks.every(({ outcome }) => outcome.type === 'refused' && outcome.isDefinite))
@@ -218,8 +219,8 @@ export class Verdict {
       this.#say(`${tag} was answered at version ${version} of vault ${id}, which there is not`)
       return
     }
-    if (command.type === 'throw') {
-      this.#say(`${tag} throws, and was answered`)
+    if (command.type === 'throw' || command.type === 'trap') {
+      this.#say(`${tag} cannot happen, and was answered`)
       return
     }
     const decision = decideVault(state, command, Infinity)
@@ -310,6 +311,7 @@ type Stored = Readonly<{ event: VaultEvent; stored: StoredEvent }>
 
 /** Refusals that the state of the entity gives rise to. */
 const BY_STATE: ReadonlySet<string> = new Set([
+  'bad-alarm',
   'decide-failed',
   'postponed-too-long',
   'request-mismatch',
