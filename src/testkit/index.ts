@@ -1,6 +1,12 @@
 /** For tests, ours and yours: actors one turn at a time, on a time that is turned by hand. */
 export { checkJournal, type JournalContent } from './check-journal.ts'
 export { explore, type Explored, type ExploreOptions, type Scenario } from './explore.ts'
+export {
+  faultyJournal,
+  JOURNAL_TROUBLES,
+  type FaultyJournalOptions,
+  type JournalTrouble,
+} from './faulty-journal.ts'
 export { deepFreeze } from './freeze.ts'
 export { given, type Decided, type Given, type GivenOptions } from './given.ts'
 export { ExpectationFailure, inbox, type Inbox, type InboxOptions } from './inbox.ts'

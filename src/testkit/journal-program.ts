@@ -254,12 +254,24 @@ class Play {
 
   /** A batch of nothing but a fence tells which token is good. */
   async #findToken(before: number): Promise<void> {
-    for (const token of [before, before + 1]) {
-      if (token === 0) continue
-      const call = this.#journal.commit({ fence: { name: FENCE, token } })
-      const result = await this.#wait(call).catch(() => undefined)
-      if (result === undefined) return this.#reopen().then(() => this.#findToken(before))
+    for (const token of [before, before + 1].filter((each) => each > 0)) {
+      const result = await this.#insist(() =>
+        this.#journal.commit({ fence: { name: FENCE, token } }),
+      )
       if (result.type === 'committed') this.#model.tokens.set(FENCE, token)
+    }
+  }
+
+  /** For what may be done twice: again until it is answered. */
+  async #insist<T>(call: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.#wait(call())
+      } catch (error) {
+        accident(error)
+      }
+      if (this.#journal.state === 'failed') await this.#reopen()
+      this.#clock.advance(1_000)
     }
   }
 

@@ -68,7 +68,7 @@ export class JournalWriter {
       ...(this.#chance(0.7) && { streams }),
       records: [...records, { collection: MARKS, key: mark, value: '' }],
       ...(this.#chance(0.5) && { ledger: this.#ledger() }),
-      ...(this.#chance(0.2) && { snapshots: [this.#snapshot()] }),
+      ...(this.#chance(0.3) && { snapshots: [this.#snapshot()] }),
       ...(this.#chance(0.1) && { fence: { name: FENCE, token: this.#token() } }),
     }
     return { batch, mark }
@@ -118,7 +118,8 @@ export class JournalWriter {
   }
 
   #snapshot(): SnapshotWrite {
-    const stream = this.#random.pick(ODD_NAMES)
+    const known = this.#model.streams('').map(({ stream }) => stream)
+    const stream = this.#random.pick(known.length > 0 ? known : ODD_NAMES)
     const fold = this.#random.pick(FOLDS)
     const version = this.#model.version(stream)
     if (this.#chance(0.2))

@@ -106,7 +106,10 @@ class Platter implements SimulatedDisk {
     const life = this.#life
     return {
       read: () => this.#take(life, () => this.#read()),
-      append: (bytes) => this.#take(life, () => this.#append(bytes.slice())),
+      append: (bytes) => {
+        const copy = new Uint8Array(bytes) // of a Buffer too, whose slice is none
+        return this.#take(life, () => this.#append(copy))
+      },
       truncate: (length) => this.#take(life, () => this.#cut(length)),
       sync: () => {
         const before = this.#changes.length

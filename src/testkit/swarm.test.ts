@@ -8,6 +8,8 @@ const ALL: readonly SwarmFault[] = [
   'lost-messages',
   'repeated-messages',
   'late-messages',
+  'bad-disks',
+  'bad-journals',
 ]
 const SEEDS = [...Array(1_000).keys()]
 
@@ -33,6 +35,8 @@ describe('swarm', () => {
       ['lost-messages', 'lossShare'],
       ['repeated-messages', 'repeatShare'],
       ['late-messages', 'delayMsMax'],
+      ['bad-disks', 'diskFaults'],
+      ['bad-journals', 'journalTroubles'],
     ] as const) {
       const struck = SEEDS.filter((seed) => swarm(seed, [fault])[option] !== undefined).length
       assert.ok(struck > 400 && struck < 600, `${fault}: ${struck}`)

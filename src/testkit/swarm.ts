@@ -5,7 +5,9 @@
  * once hides what happens when one of them is alone. Orders and durations any program must bear are
  * always drawn; faults only those that the scenario says it bears.
  */
+import { JOURNAL_TROUBLES } from './faulty-journal.ts'
 import { ORDERS } from './order.ts'
+import { DISK_FAULTS } from './simulated-disk.ts'
 import { drawsOf, type WorldOptions } from './world.ts'
 
 export type SwarmFault =
@@ -15,6 +17,9 @@ export type SwarmFault =
   | 'lost-messages'
   | 'repeated-messages'
   | 'late-messages'
+  /** The world's disks have faults of their own, and its journals troubles. */
+  | 'bad-disks'
+  | 'bad-journals'
 
 export function swarm(seed: number, faults: readonly SwarmFault[]): WorldOptions {
   const { options: draws } = drawsOf(seed)
@@ -26,6 +31,8 @@ export function swarm(seed: number, faults: readonly SwarmFault[]): WorldOptions
     'lost-messages': { lossShare: draws.pick([0.01, 0.1, 0.3]) },
     'repeated-messages': { repeatShare: draws.pick([0.01, 0.1, 0.5]) },
     'late-messages': { delayMsMax: draws.pick([1, 20, 1_000]) },
+    'bad-disks': { diskFaults: DISK_FAULTS },
+    'bad-journals': { journalTroubles: JOURNAL_TROUBLES },
   } satisfies Record<SwarmFault, WorldOptions>
   let options: WorldOptions = { order, turnMsMax }
   for (const [fault, strength] of Object.entries(drawn)) {

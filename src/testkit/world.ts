@@ -17,11 +17,14 @@ import {
   type System,
   type TraceEntry,
 } from '../kernel/index.ts'
+import { memoryJournal, type Disk, type Journal } from '../journal/index.ts'
 import { Accident, fault, random, silentLog, type Log, type Random } from '../std/index.ts'
+import { faultyJournal, type JournalTrouble } from './faulty-journal.ts'
 import { inbox } from './inbox.ts'
 import { Link } from './link.ts'
 import { chooser, type Order } from './order.ts'
 import { hop, settling } from './settling.ts'
+import { simulatedDisk, type DiskFault, type SimulatedDisk } from './simulated-disk.ts'
 import { TraceHash } from './trace-hash.ts'
 import { virtualClock, type VirtualClock } from './virtual-clock.ts'
 import { Witness, type Failure } from './witness.ts'
@@ -40,6 +43,9 @@ export type WorldOptions = Readonly<{
   lossShare?: number
   repeatShare?: number
   delayMsMax?: number
+  /** What the disks and journals of this world may have; none unless said otherwise. */
+  diskFaults?: readonly DiskFault[]
+  journalTroubles?: readonly JournalTrouble[]
   /** Whether messages are frozen; true unless said otherwise. */
   freeze?: boolean
   /** Turns that one call may take before it gives up; 100 000 unless said otherwise. */
@@ -66,6 +72,10 @@ export interface World extends AsyncDisposable {
   inbox<T>(name?: string): WorldInbox<T>
   /** A ref to `target` that loses, repeats and delays as the options say. */
   link<M>(target: Ref<M>): Ref<M>
+  /** A disk with nothing on it. A crash of it is the end of whoever has mounted it. */
+  disk(): SimulatedDisk
+  /** Opens the journal on a disk of this world, on one of its own unless said otherwise. */
+  journal(on?: SimulatedDisk): Promise<Journal>
   /** Everything that happened so far, in actors and inboxes. */
   readonly trace: readonly TraceEntry[]
   /** The same for every run of the same things in the same order. */
@@ -84,7 +94,7 @@ const MS_MAX_DEFAULT = 3_600_000
 /** The draws that hang on one seed. Each has its own, so that more of one kind changes no other. */
 export function drawsOf(
   seed: number,
-): Readonly<Record<'order' | 'kernel' | 'links' | 'scenario' | 'options', Random>> {
+): Readonly<Record<'order' | 'kernel' | 'links' | 'scenario' | 'options' | 'storage', Random>> {
   const root = random(seed)
   return {
     order: root.fork(),
@@ -92,6 +102,7 @@ export function drawsOf(
     links: root.fork(),
     scenario: root.fork(),
     options: root.fork(),
+    storage: root.fork(),
   }
 }
 
@@ -186,6 +197,18 @@ export class SeededWorld implements World {
     )
   }
 
+  disk(): SimulatedDisk {
+    const { seed } = this.#draws.storage.fork()
+    return simulatedDisk({ seed, clock: this.clock, faults: this.options.diskFaults ?? [] })
+  }
+
+  async journal(on: SimulatedDisk = this.disk()): Promise<Journal> {
+    const { seed } = this.#draws.storage.fork()
+    const journal = await this.#open(on.mount())
+    const troubles = this.options.journalTroubles ?? []
+    return faultyJournal(journal, { seed, clock: this.clock, troubles })
+  }
+
   get trace(): readonly TraceEntry[] {
     return this.#witness.trace
   }
@@ -255,6 +278,17 @@ export class SeededWorld implements World {
     const { turnMsMax = 0 } = this.options
     if (turnMsMax > 0) clock.pass(this.#draws.order.below(turnMsMax + 1))
     return true
+  }
+
+  // A disk that fails while the journal is being opened is tried again, as an operator would.
+  async #open(disk: Disk): Promise<Journal> {
+    for (;;) {
+      try {
+        return await memoryJournal({ clock: this.clock, disk })
+      } catch (error) {
+        if (!(error instanceof Accident) || error.code !== 'disk-broken') throw error
+      }
+    }
   }
 
   #forget(entries: readonly TraceEntry[]): void {
