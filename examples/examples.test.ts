@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { inbox, stage } from '../src/testkit/index.ts'
+import { createEntities, leg, type Entities } from '../src/entity/index.ts'
+import { memoryJournal } from '../src/journal/index.ts'
+import { silentLog } from '../src/std/index.ts'
+import { explore, given, inbox, stage, world, type World } from '../src/testkit/index.ts'
 import * as pipeline from './back-pressure-pipeline.ts'
+import * as bank from './bank-account.ts'
 import * as counter from './counter.ts'
 import * as pingPong from './ping-pong.ts'
 import * as rateLimited from './rate-limited-worker.ts'
+import * as shop from './shopping-cart.ts'
 import * as crawler from './supervised-crawler.ts'
 import * as trafficLight from './traffic-light.ts'
+import * as transfer from './transfer.ts'
 
 type Example = Readonly<{ title: string; show(print: (line: string) => void): Promise<void> }>
 
@@ -16,6 +22,12 @@ async function shown(example: Example): Promise<string[]> {
   const lines: string[] = []
   await example.show((line) => lines.push(line.trim()))
   return lines
+}
+
+/** They end with their world, and nobody has to hear of it. */
+async function entitiesOf({ system, clock }: World): Promise<Entities> {
+  const journal = await memoryJournal({ clock })
+  return createEntities({ system, journal, definitions: [shop.cart], log: silentLog })
 }
 
 describe('the examples', () => {
@@ -69,6 +81,36 @@ describe('the examples', () => {
     assert.match(parser ?? '', /^\/parser waited for room \d+ times, \d+ % of the time$/)
     assert.equal(stored, '5000 of 5000 records stored, in order')
   })
+
+  test('bank account: what was answered is there after a restart', async () => {
+    assert.deepEqual(await shown(bank), [
+      'deposited 50.00: balance 50.00, version 1',
+      'withdrew 20.00, asked twice with one request id: balance 30.00',
+      'withdraw 99.00: refused, version 2',
+      'closed everything, opened it again',
+      'balance 30.00, version 2',
+      'at version 1 it was 50.00',
+    ])
+  })
+
+  test('shopping cart: an alarm comes to whoever was left alone', async () => {
+    assert.deepEqual(await shown(shop), [
+      'at  0 min  Ada takes a lamp, Grace a chair',
+      'at 20 min  0 carts are in memory',
+      'Ada takes a table',
+      'at 35 min  Ada has lamp and table, Grace nothing',
+      'Ada checks out',
+      '1 alarm; in the journal: item-added, item-added, item-added, abandoned, checked-out',
+    ])
+  })
+
+  test('transfer: each payment has one effect, and no coin is lost', async () => {
+    const [purses, payments, batches, sum] = await shown(transfer)
+    assert.equal(purses, '4 purses with 100 coins each')
+    assert.match(payments ?? '', /^200 payments, each asked for twice: \d+ granted$/)
+    assert.match(batches ?? '', /^\d+ in the journal, each in one batch with what it led to$/)
+    assert.match(sum ?? '', /^\d+ \+ \d+ \+ \d+ \+ \d+ = 400 coins$/)
+  })
 })
 
 describe('the actors of the examples, on stage', () => {
@@ -112,5 +154,97 @@ describe('the actors of the examples, on stage', () => {
       ['/subject/home'],
     )
     reports.expectEmpty()
+  })
+})
+
+describe('the entities of the examples, as specifications', () => {
+  test('an account gives out what it has, and no more', () => {
+    given(bank.account, [{ type: 'deposited', amount: 100 }])
+      .when({ type: 'withdraw', amount: 70 })
+      .expect([{ type: 'withdrawn', amount: 70 }], { ok: true, balance: 30 })
+      .expectState({ balance: 30 })
+      .when({ type: 'withdraw', amount: 70 })
+      .expect([], { ok: false, balance: 30 })
+  })
+
+  test('a cart expires when its time has come, not a millisecond sooner', () => {
+    const at = 1_000_000
+    const left = at + shop.ABANDONED_MS
+    const one = given(shop.cart).when({ type: 'add', item: 'lamp', count: 1 }, at)
+
+    one.expectAlarm({ at: left, command: { type: 'expire' } })
+    one.when({ type: 'expire' }, left - 1).expect([], { ok: false, items: { lamp: 1 } })
+    one
+      .when({ type: 'expire' }, left)
+      .expect([{ type: 'abandoned' }], { ok: true, items: { lamp: 1 } })
+      .expectAlarm(undefined)
+    one
+      .when({ type: 'add', item: 'lamp', count: 2 }, left - 1)
+      .expectState({ items: { lamp: 3 }, touchedAt: left - 1 })
+      .expectAlarm({ at: left - 1 + shop.ABANDONED_MS, command: { type: 'expire' } })
+    one.when({ type: 'check-out' }, left).expectAlarm(undefined)
+  })
+
+  test('a payment has a leg in the purse that is paid', () => {
+    given(transfer.purse, [{ type: 'filled', coins: 10 }], { id: 'ada' })
+      .when({ type: 'pay', coins: 7, to: 'grace' })
+      .expect([{ type: 'paid', coins: 7, to: 'grace' }], { ok: true, coins: 3 }, [
+        leg(transfer.purse, 'grace', [{ type: 'received', coins: 7, from: 'ada' }]),
+      ])
+      .when({ type: 'pay', coins: 4, to: 'grace' })
+      .expect([], { ok: false, coins: 3 })
+  })
+})
+
+describe('the entities of the examples, in a world', () => {
+  test('an account answers a repeated request as it did, whatever happened since', async () => {
+    await using town = world()
+    const entities = await entitiesOf(town)
+    const ask = (command: bank.AccountCommand, requestId: string) =>
+      town.until(entities.ask(bank.account, 'ada', command, { requestId }))
+
+    await ask({ type: 'deposit', amount: 100 }, 'one')
+    await ask({ type: 'withdraw', amount: 80 }, 'two')
+    await town.until(entities.passivate({ type: 'account', id: 'ada' }))
+    const again = await ask({ type: 'withdraw', amount: 80 }, 'two')
+
+    assert.deepEqual([again.reply, again.replayed], [{ ok: true, balance: 20 }, true])
+    await assert.rejects(ask({ type: 'withdraw', amount: 8 }, 'two'), { code: 'request-mismatch' })
+  })
+
+  test('a cart that is touched in time is kept, in whichever order things come', async () => {
+    await explore(20, async (town) => {
+      const entities = await entitiesOf(town)
+      const add = entities.ask(shop.cart, 'ada', { type: 'add', item: 'lamp', count: 1 })
+      await town.until(add)
+      await town.advance(shop.ABANDONED_MS - 1_000)
+      await town.until(entities.ask(shop.cart, 'ada', { type: 'add', item: 'lamp', count: 1 }))
+      await town.advance(shop.ABANDONED_MS - 1_000)
+      const kept = await town.until(entities.read(shop.cart, 'ada'))
+      assert.deepEqual(kept.state.items, { lamp: 2 })
+      await town.advance(2_000)
+      const cleared = await town.until(entities.read(shop.cart, 'ada'))
+      assert.deepEqual(cleared.state.items, {})
+    })
+  })
+
+  test('purses that pay each other in a circle keep every coin, in whichever order', async () => {
+    const ids = ['a', 'b', 'c']
+    await explore(20, async (town) => {
+      const entities = await entitiesOf(town)
+      for (const id of ids)
+        await town.until(entities.ask(transfer.purse, id, { type: 'fill', coins: 5 }))
+      const pays = ids.flatMap((from, n) =>
+        [1, 2, 3].map((coins) =>
+          entities.ask(transfer.purse, from, { type: 'pay', coins, to: ids[(n + 1) % 3]! }),
+        ),
+      )
+      await town.until(Promise.all(pays))
+      const purses = await Promise.all(ids.map((id) => entities.read(transfer.purse, id)))
+      assert.equal(
+        purses.reduce((sum, { state }) => sum + state.coins, 0),
+        15,
+      )
+    })
   })
 })

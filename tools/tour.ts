@@ -3,7 +3,7 @@ import { systemClock } from '../src/std/index.ts'
 
 type Example = Readonly<{ title: string; show(print: (line: string) => void): Promise<void> }>
 
-/** From the first actor to what happens under load; `tour.test.ts` holds it to the folder. */
+/** From the first actor to what happens under load, then what lasts; `tour.test.ts` holds it to the folder. */
 export const STOPS: readonly string[] = [
   'counter',
   'ping-pong',
@@ -11,6 +11,9 @@ export const STOPS: readonly string[] = [
   'rate-limited-worker',
   'supervised-crawler',
   'back-pressure-pipeline',
+  'bank-account',
+  'shopping-cart',
+  'transfer',
 ]
 
 if (import.meta.main) {
