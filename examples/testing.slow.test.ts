@@ -27,19 +27,19 @@ describe('the testkit in other runners', () => {
 
   test('is shown by the same tests in each', () => {
     const [first, ...others] = FILES.map(titlesOf)
-    assert.equal(first?.length, 4)
+    assert.equal(first?.length, 5)
     for (const titles of others) assert.deepEqual(titles, first)
   })
 
   test('passes in node:test', async () => {
-    assert.match(await npm('run', 'test:node'), /pass 4\n.*fail 0\n/)
+    assert.match(await npm('run', 'test:node'), /pass 5\n.*fail 0\n/)
   })
 
   test('passes in vitest', async () => {
-    assert.match(await npm('run', 'test:vitest'), /Tests +4 passed \(4\)/)
+    assert.match(await npm('run', 'test:vitest'), /Tests +5 passed \(5\)/)
   })
 
   test('passes in jest', async () => {
-    assert.match(await npm('run', 'test:jest'), /Tests: +4 passed, 4 total/)
+    assert.match(await npm('run', 'test:jest'), /Tests: +5 passed, 5 total/)
   })
 })

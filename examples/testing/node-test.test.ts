@@ -1,10 +1,11 @@
-/** In node:test. Outside this repository the doors are `flytower/testkit` and `flytower/kernel`. */
+/** In node:test. Outside this repository the doors are `flytower/testkit` and so on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { receive } from '../../src/kernel/index.ts'
-import { explore, inbox, stage } from '../../src/testkit/index.ts'
+import { explore, given, inbox, stage } from '../../src/testkit/index.ts'
 import { BOILING_MS, kettle, type KettleNews } from './kettle.ts'
+import { serviceBook } from './service-book.ts'
 
 test('boils after its time, and says so', () => {
   const kitchen = inbox<KettleNews>('kitchen')
@@ -44,6 +45,16 @@ test('switched off at the last moment, it boils or it does not, in every order',
 
     assert.ok(kitchen.messages.length <= 1)
   })
+})
+
+test('an entity is specified without a runtime', () => {
+  given(serviceBook, [{ type: 'boiled', cups: 97 }])
+    .when({ type: 'boil', cups: 4 })
+    .expect([], { ok: false })
+    .when({ type: 'descale' })
+    .expect([{ type: 'descaled' }], { ok: true })
+    .when({ type: 'boil', cups: 4 })
+    .expectState({ cups: 4 })
 })
 
 test('what goes wrong inside an actor reaches the test', () => {

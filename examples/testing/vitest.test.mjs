@@ -1,9 +1,10 @@
-/** In vitest. Outside this repository the doors are `flytower/testkit` and `flytower/kernel`. */
+/** In vitest. Outside this repository the doors are `flytower/testkit` and so on. */
 import { expect, test } from 'vitest'
 
 import { receive } from '../../src/kernel/index.ts'
-import { explore, inbox, stage } from '../../src/testkit/index.ts'
+import { explore, given, inbox, stage } from '../../src/testkit/index.ts'
 import { BOILING_MS, kettle } from './kettle.ts'
+import { serviceBook } from './service-book.ts'
 
 test('boils after its time, and says so', () => {
   const kitchen = inbox('kitchen')
@@ -43,6 +44,16 @@ test('switched off at the last moment, it boils or it does not, in every order',
 
     expect(kitchen.messages.length).toBeLessThanOrEqual(1)
   })
+})
+
+test('an entity is specified without a runtime', () => {
+  given(serviceBook, [{ type: 'boiled', cups: 97 }])
+    .when({ type: 'boil', cups: 4 })
+    .expect([], { ok: false })
+    .when({ type: 'descale' })
+    .expect([{ type: 'descaled' }], { ok: true })
+    .when({ type: 'boil', cups: 4 })
+    .expectState({ cups: 4 })
 })
 
 test('what goes wrong inside an actor reaches the test', () => {
