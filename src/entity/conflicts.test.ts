@@ -101,9 +101,9 @@ describe('a flood of legs', () => {
         )
       return go()
     }
-    let isOver = false
+    const flood = new AbortController()
     const floods = Array.from({ length: 20 }, async (_, n) => {
-      for (let m = 0; m < 200 && !isOver; m++) {
+      for (let m = 0; m < 200 && !flood.signal.aborted; m++) {
         await entities.ask(account, `rich-${n}`, { type: 'transfer', amount: 1, to: 'poor' })
         await new Promise<void>((resolve) =>
           earth.clock.setTimer(earth.clock.monotonic() + 1, resolve),
@@ -111,7 +111,7 @@ describe('a flood of legs', () => {
       }
     })
     const own = await earth.until(entities.ask(account, 'poor', deposit(1)))
-    isOver = true
+    flood.abort()
     await earth.until(Promise.all(floods))
     const { conflicts } = entities.metrics()
     assert.ok(own.version > 10)

@@ -13,7 +13,7 @@ describe('an entity', () => {
     script.commit = slow.hold
     const asked = entities.ask(account, 'a', { type: 'deposit', amount: 5 })
     await earth.until(() => slow.waiting() === 1)
-    assert.equal(await Promise.race([asked, 'nothing yet']), 'nothing yet')
+    assert.equal(await Promise.race([asked, Promise.resolve('nothing yet')]), 'nothing yet')
 
     slow.open()
 

@@ -127,10 +127,8 @@ function scripted(journal: Journal, script: Script): Journal {
       if (typeof method !== 'function') return method
       return (...args: unknown[]) => {
         const go = (): unknown => Reflect.apply(method, target, args)
-        const scripted: unknown = Reflect.get(script, name)
-        return typeof scripted === 'function'
-          ? Reflect.apply(scripted, script, [go, ...args])
-          : go()
+        const instead: unknown = Reflect.get(script, name)
+        return typeof instead === 'function' ? Reflect.apply(instead, script, [go, ...args]) : go()
       }
     },
   })

@@ -102,7 +102,8 @@ export class Active {
   declare activationMs: number
   declare token: SuspendToken | undefined
   declare isRetireWanted: boolean
-  declare isRetireTold: boolean
+  /** It has been told to go, and has neither gone nor found a reason to stay. */
+  declare isLeaving: boolean
   /** Made with the first batch, for all of them. */
   declare onResult: ((result: CommitResult) => void) | undefined
   declare onError: ((error: unknown) => void) | undefined
@@ -152,7 +153,7 @@ export class Active {
     this.activationMs = 0
     this.token = undefined
     this.isRetireWanted = false
-    this.isRetireTold = false
+    this.isLeaving = false
     this.onResult = undefined
     this.onError = undefined
   }
@@ -233,10 +234,18 @@ export class Active {
     this.isGone = true
     const { active } = this.kind
     if (active.get(this.id) === this) active.delete(this.id)
+    this.stay()
     this.core.population.remove(this)
     this.core.contention.leave(this)
     this.resume()
     for (const tell of this.onGone.splice(0)) tell()
+  }
+
+  /** It is not going, or no longer going. */
+  stay(): void {
+    if (!this.isLeaving) return
+    this.isLeaving = false
+    this.core.population.leaving--
   }
 
   /** Takes mail again. */

@@ -7,7 +7,7 @@
  */
 import type { Active } from './active.ts'
 import type { Core } from './core.ts'
-import { askToRetire } from './retiring.ts'
+import { askToRetire, mayRetire } from './retiring.ts'
 import { eventsSinceRung } from './snapshotting.ts'
 
 /** Entities that are drawn to choose one from. */
@@ -24,6 +24,8 @@ const SHED_SHARE = 0.125
 export class Population {
   readonly #core: Core
   readonly #all: Active[] = []
+  /** Those who have been told to go. */
+  leaving = 0
   #awakenings = 0
 
   constructor(core: Core) {
@@ -41,8 +43,13 @@ export class Population {
   add(entity: Active): void {
     entity.place = this.#all.length
     this.#all.push(entity)
-    if (this.#all.length > this.#core.limits.activeMax) this.#evict()
+    this.relieve()
     if (++this.#awakenings % AWAKENINGS_BETWEEN_LOOKS === 0) this.#shedIfShort()
+  }
+
+  /** Sends somebody away where too many stay. */
+  relieve(): void {
+    if (this.#all.length - this.leaving > this.#core.limits.activeMax) this.#evict()
   }
 
   remove(entity: Active): void {
@@ -103,7 +110,5 @@ export class Population {
 }
 
 function mayGo(entity: Active): boolean {
-  return (
-    entity.phase === 'running' && !entity.isRetireTold && entity.isQuiet && !entity.isSnapshotting
-  )
+  return entity.phase === 'running' && !entity.isLeaving && mayRetire(entity)
 }

@@ -16,25 +16,37 @@ export const RETIRE_MS_MAX = 2_000
 
 /** Asks the actor to put the entity away, in its turn. */
 export function askToRetire(entity: Active): void {
-  if (entity.isRetireTold || entity.isGone || entity.phase !== 'running') return
-  entity.isRetireTold = true
+  if (entity.isLeaving || entity.isGone || entity.phase !== 'running') return
+  entity.isLeaving = true
+  entity.core.population.leaving++
   entity.ref?.tell({ type: 'retire' })
 }
 
 export function retireIfWanted(entity: Active): void {
-  if (entity.isRetireWanted && entity.isQuiet && !entity.isSnapshotting) askToRetire(entity)
+  if (entity.isRetireWanted && mayRetire(entity)) askToRetire(entity)
+}
+
+export function mayRetire(entity: Active): boolean {
+  return entity.isQuiet && !entity.isSnapshotting
 }
 
 export function retire(entity: Active): Next<EntityMessage> {
-  if (!entity.isQuiet || entity.isSnapshotting) return 'same'
+  if (!mayRetire(entity)) return stay(entity)
   return isSnapshotWorth(entity) ? retireWithSnapshot(entity) : gone(entity)
 }
 
 async function retireWithSnapshot(entity: Active): Promise<'same' | 'stopped'> {
   entity.phase = 'retiring'
   await soon(entity.core.timers, RETIRE_MS_MAX, snapshot(entity, SNAPSHOT_WORTH_EVENTS))
+  if (entity.over !== undefined) return 'same' // its actor finds out with what waits for it
   entity.phase = 'running'
-  return entity.isQuiet ? gone(entity) : 'same'
+  return entity.isQuiet ? gone(entity) : stay(entity)
+}
+
+/** Whoever wants it to go asks again when it is at rest. */
+function stay(entity: Active): 'same' {
+  entity.stay()
+  return 'same'
 }
 
 function gone(entity: Active): 'stopped' {

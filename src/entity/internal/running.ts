@@ -22,7 +22,6 @@ export function running(entity: Active): Behavior<EntityMessage> {
         case 'begin':
           return 'same'
         case 'retire':
-          entity.isRetireTold = false
           return entity.isGone ? ending(entity) : retire(entity)
         case 'end':
           return ending(entity)
@@ -122,7 +121,9 @@ function hasWaiting({ backlog, postponed, isDirty }: Active): boolean {
 }
 
 function atRest(entity: Active): void {
+  const { contention, population } = entity.core
   entity.isSolo = false
-  entity.core.contention.leave(entity)
+  contention.leave(entity)
   retireIfWanted(entity)
+  population.relieve()
 }
