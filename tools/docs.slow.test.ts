@@ -1,11 +1,12 @@
 /**
  * The code in the documents compiles and runs. Each block is a program of its own that imports the
- * package as its reader would; here those imports lead to the source.
+ * package as its reader would; here those imports lead to the source. Blocks of one page run one after
+ * the other in one folder, so that they can import those that have a name, and find what was written.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
@@ -15,7 +16,7 @@ const run = promisify(execFile)
 
 const RUN_MS_MAX = 30_000
 
-/** Blocks as files, in a folder inside the tree, so that imports and types are found from there. */
+/** Blocks as files, in a folder for each page inside the tree, so that imports and types are found. */
 class Workshop {
   readonly #folder: string
   readonly #blocks: readonly Block[]
@@ -34,8 +35,9 @@ class Workshop {
     }
     writeFileSync(
       join(this.#folder, 'tsconfig.json'),
-      JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }),
+      JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*/*.ts'] }),
     )
+    for (const block of this.#blocks) mkdirSync(this.#folderOf(block), { recursive: true })
     for (const block of this.#blocks)
       writeFileSync(this.fileOf(block), `${withSourceImports(block.code)}\nexport {}\n`)
   }
@@ -44,8 +46,9 @@ class Workshop {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  fileOf({ page, line }: Block): string {
-    return join(this.#folder, `${page.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}-${line}.ts`)
+  fileOf(block: Block): string {
+    const { line, file = `line-${line}.ts` } = block
+    return join(this.#folderOf(block), file)
   }
 
   /** What the compiler has to say about all of them. */
@@ -58,7 +61,12 @@ class Workshop {
   }
 
   async run(block: Block): Promise<void> {
-    await run(process.execPath, [this.fileOf(block)], { timeout: RUN_MS_MAX })
+    const cwd = this.#folderOf(block)
+    await run(process.execPath, [resolve(this.fileOf(block))], { cwd, timeout: RUN_MS_MAX })
+  }
+
+  #folderOf({ page }: Block): string {
+    return join(this.#folder, page.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase())
   }
 }
 
@@ -68,7 +76,7 @@ function withSourceImports(code: string): string {
   let rewritten = code
   for (const [subpath, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue
-    const door = target.default.replace('./dist/', '../../src/').replace(/\.js$/, '.ts')
+    const door = target.default.replace('./dist/', '../../../src/').replace(/\.js$/, '.ts')
     rewritten = rewritten.replaceAll(`'${subpath.replace('.', name)}'`, `'${door}'`)
   }
   return rewritten
@@ -86,8 +94,11 @@ describe('the code in the documents', { concurrency: 2 }, () => {
     assert.equal(await workshop.compile(), '')
   })
 
-  for (const block of blocks.filter(({ runs }) => runs))
-    test(`${block.page}:${block.line} runs`, () => workshop.run(block))
+  for (const [page, ofPage] of Map.groupBy(blocks, (block) => block.page))
+    describe(page, { concurrency: 1 }, () => {
+      for (const block of ofPage.filter(({ runs }) => runs))
+        test(`${page}:${block.line} runs`, () => workshop.run(block))
+    })
 })
 
 describe('a block that is wrong', () => {

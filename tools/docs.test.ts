@@ -246,7 +246,7 @@ describe('links', () => {
 })
 
 describe('code blocks', () => {
-  test('are found with their line, and with whether they run', () => {
+  test('are found with their line, their name, and with whether they run', () => {
     const text = [
       'text',
       '```ts',
@@ -261,10 +261,13 @@ describe('code blocks', () => {
       '```sh',
       'npm ci',
       '```',
+      '```ts four.ts no-run',
+      '```',
     ].join('\n')
     assert.deepEqual(codeBlocks([{ path: 'a.md', text }]), [
       { page: 'a.md', line: 2, runs: true, code: 'one()\n' },
       { page: 'a.md', line: 7, runs: false, code: 'two()\n  three()\n' },
+      { page: 'a.md', line: 14, runs: false, file: 'four.ts', code: '' },
     ])
   })
 })

@@ -7,7 +7,14 @@ import { posix } from 'node:path'
 
 import { codeOf, isTest, type Source } from './source.ts'
 
-export type Block = Readonly<{ page: string; line: number; runs: boolean; code: string }>
+export type Block = Readonly<{
+  page: string
+  line: number
+  runs: boolean
+  /** What it is called, where other blocks of its page import it. */
+  file?: string
+  code: string
+}>
 
 const LIMIT =
   /\bexport\s+const\s+([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:MAX|MIN|MS|BYTES|CHARS|DEFAULT|LIMIT))\b/g
@@ -148,7 +155,7 @@ export function brokenLinks(
   )
 }
 
-/** Fenced blocks of TypeScript; one marked `no-run` must compile but is not run. */
+/** Fenced blocks of TypeScript; marked `no-run`, one must compile but is not run; marked `a.ts`, it has that name. */
 export function codeBlocks(pages: readonly Source[]): Block[] {
   return pages.flatMap(({ path, text }) =>
     [...text.matchAll(FENCE)]
@@ -156,10 +163,16 @@ export function codeBlocks(pages: readonly Source[]): Block[] {
       .map(({ index, 1: indent = '', 3: mark = '', 4: code = '' }) => ({
         page: path,
         line: text.slice(0, index).split('\n').length,
-        runs: mark.trim() !== 'no-run',
+        runs: !mark.split(' ').includes('no-run'),
+        ...fileOf(mark),
         code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
       })),
   )
+}
+
+function fileOf(mark: string): Pick<Block, 'file'> {
+  const file = mark.split(' ').find((word) => word.endsWith('.ts'))
+  return file === undefined ? {} : { file }
 }
 
 function isProduct(path: string): boolean {
