@@ -10,12 +10,13 @@ import { OURS, oursHash, PEERS, peersHash } from './contenders.ts'
 import { STORE_NAMES } from './durable/peers.ts'
 import { judge, sentence } from './figure.ts'
 import { REFERENCES } from './references.ts'
+import { entity } from './suites/entity.ts'
 import { journal } from './suites/journal.ts'
 import { kernel } from './suites/kernel.ts'
 import type { Suite } from './suites/suite.ts'
 import { suspend } from './suites/suspend.ts'
 
-const SUITES: Readonly<Record<string, Suite>> = { kernel, suspend, journal }
+const SUITES: Readonly<Record<string, Suite>> = { kernel, suspend, journal, entity }
 const KNOWN_PEERS: Readonly<Record<string, readonly string[]>> = {
   kernel: [...PEERS, ...REFERENCES],
   journal: STORE_NAMES,

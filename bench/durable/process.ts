@@ -8,6 +8,7 @@
  */
 import { scratch } from './disk.ts'
 import type { Effort, Samples } from './effort.ts'
+import { activation, commands } from './entity.ts'
 import { append, flood, one, records } from './journal.ts'
 import { peer, type PeerWork, STORE_NAMES } from './peers.ts'
 
@@ -18,6 +19,8 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
   append,
   records,
   one,
+  commands,
+  activation,
   async flood(directory, { count }) {
     await flood(directory, count)
     return {}
