@@ -17,7 +17,9 @@ const SEED = Number(process.env['MODEL_SEED'] ?? freshSeed())
 test(`whatever happens comes to one command after the other, in ${RUNS} runs`, async (t) => {
   const tally: Record<string, number> = {}
   for (let seed = SEED; seed < SEED + RUNS; seed++) {
-    const run = await play(seed)
+    const run = await play(seed).catch((error: unknown) => {
+      throw new Error(`model: seed ${seed}: ${String(error)}`, { cause: error })
+    })
     assert.deepEqual(run.violations, [], `model: seed ${seed}: ${run.violations[0]}`)
     for (const [what, times] of Object.entries(run.tally)) tally[what] = (tally[what] ?? 0) + times
   }

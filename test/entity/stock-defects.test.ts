@@ -7,7 +7,10 @@ import { test } from 'node:test'
 
 import { foldOf } from '../../src/entity/internal/codec.ts'
 import { load } from '../../src/entity/internal/ladder.ts'
-import { pot, type PotEvent } from './pot.ts'
+import { createEntities } from '../../src/entity/index.ts'
+import { Accident, fault, silentLog } from '../../src/std/index.ts'
+import { world } from '../../src/testkit/index.ts'
+import { pot, type PotDefinition, type PotEvent } from './pot.ts'
 import { counted, delivered, movedIn, overriding, shelf, sold, type Shelf } from './shelf.ts'
 
 /** The entity woken from the journal, as the runtime wakes it. */
@@ -81,4 +84,42 @@ test('stock-S4', async () => {
   const { fold, rungSeq } = await load(strange, pot, 'a')
   assert.equal(fold.state.quantity, 4)
   assert.equal(rungSeq, 0)
+})
+
+function silent(): Promise<never> {
+  return new Promise(() => undefined)
+}
+
+// src/entity/internal/snapshotting.ts, snapshot: `failed(entity, reasonOf(error))`. What has been written and
+// answered does not fail for a snapshot, whether its store refuses or does not answer at all.
+test('stock-S5', async () => {
+  const definition: PotDefinition = { ...pot, snapshots: { every: 2 } }
+  const trouble = new Accident(fault('bad-batch', 'the store of snapshots is full'))
+  const refusing = (): Promise<never> => Promise.reject(trouble)
+  for (const store of [refusing, silent]) {
+    await using earth = world()
+    const { journal } = await shelf()
+    const troubled = overriding(journal, {
+      commit: (batch) => (batch.snapshots === undefined ? journal.commit(batch) : store()),
+    })
+    const entities = createEntities({ system: earth.system, journal: troubled, log: silentLog })
+    for (let n = 1; n <= 6; n++) {
+      const command = { type: 'deliver', quantity: 5, happenedAt: n } as const
+      const requestId = `r${n}`
+      const { version } = await earth.until(entities.ask(definition, 'a', command, { requestId }))
+      assert.equal(version, n)
+      const again = await earth.until(entities.ask(definition, 'a', command, { requestId }))
+      assert.deepEqual([again.version, again.replayed], [n, true])
+    }
+    assert.equal(entities.metrics().snapshotsTaken, 0)
+    const key = { type: 'pot', id: 'a' }
+    if (store === refusing) await earth.until(entities.passivate(key), { withinMs: 1_000 })
+
+    const { fold, rungSeq } = await load(journal, definition, 'a')
+    assert.deepEqual([fold.state.quantity, rungSeq], [30, 0])
+    const sale = { type: 'sell', quantity: 1, happenedAt: 7 } as const
+    assert.equal((await earth.until(entities.ask(definition, 'a', sale))).version, 7)
+    assert.equal(entities.metrics().snapshotsFailed > 0, store === refusing)
+    await earth.until(entities.drain())
+  }
 })

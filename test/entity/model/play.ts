@@ -24,6 +24,7 @@ export type Run = Readonly<{
 }>
 
 const STEPS = 60
+const ORDERS = ['any', 'arrival', 'newest'] as const
 const CLIENTS = 3
 const IDS = ['a', 'b', 'c'] as const
 const RUNTIMES = 2
@@ -36,8 +37,8 @@ const REPEATS_AT_END = 5
 export async function play(seed: number): Promise<Run> {
   const earth = world({
     seed,
-    order: 'any',
-    turnMsMax: 1,
+    order: ORDERS[seed % ORDERS.length]!,
+    turnMsMax: Math.floor(seed / ORDERS.length) % 2,
     stepsMax: 1_000_000,
     msMax: 10 * REST_MS,
   })
@@ -81,7 +82,7 @@ class Play {
       else if (dice < 74) this.#misuse()
       else if (dice < 84) this.#passivate()
       else if (dice < 90) this.#turnWeather()
-      else if (dice < 93) this.#crash()
+      else if (dice < 93) await this.#crash()
       else await this.#world.advance(draw.below(400))
       await this.#world.advance(draw.below(4) === 0 ? draw.below(30) : draw.below(3))
     }
@@ -185,10 +186,10 @@ class Play {
     })
   }
 
-  #crash(): void {
+  async #crash(): Promise<void> {
     const n = this.#draw.below(RUNTIMES)
     const old = this.#runtimes[n]!
-    old.line.cut()
+    await old.line.cut()
     void old.entities.drain({ drainMs: 1, totalMs: 2 })
     this.#runtimes[n] = this.#start()
     this.#count('crashes')

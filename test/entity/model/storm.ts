@@ -3,8 +3,8 @@
  * power can be cut from.
  *
  * Every runtime has a line of its own to the one journal. Batches of a line take effect in the order in
- * which they were sent. When a line is cut, whoever uses it is told nothing good any more, and of the
- * batches on their way an arbitrary first part takes effect. Delays are virtual.
+ * which they were sent. When a line is cut, whoever uses it is told nothing good any more; of the batches
+ * on their way an arbitrary first part takes effect at that moment, and nothing later. Delays are virtual.
  */
 import type { Batch, CommitResult, Journal } from '../../../src/journal/index.ts'
 import { Accident, fault, type Clock, type Random } from '../../../src/std/index.ts'
@@ -26,12 +26,13 @@ export const CALM: Readonly<Weather> = {
   unreadOneIn: 0,
 }
 
-export type Line = Readonly<{ journal: Journal; cut: () => void }>
+export type Line = Readonly<{ journal: Journal; cut: () => Promise<void> }>
 
 /** A line to the journal; the weather may change under way. */
 export function line(journal: Journal, weather: Weather, clock: Clock, draw: Random): Line {
   let isCut = false
   let before: Promise<unknown> = Promise.resolve()
+  const waiting = new Set<Batch>()
   const oneIn = (n: number): boolean => n > 0 && draw.below(n) === 0
 
   async function pause(): Promise<void> {
@@ -43,15 +44,16 @@ export function line(journal: Journal, weather: Weather, clock: Clock, draw: Ran
 
   /** One after the other, as they came. */
   function commit(batch: Batch): Promise<CommitResult> {
+    waiting.add(batch)
     const own = before.then(() => take(batch))
     before = own.catch(() => undefined)
     return own
   }
 
   async function take(batch: Batch): Promise<CommitResult> {
-    if (isCut) throw closed()
     await pause()
-    if (isCut && draw.below(2) === 0) throw closed()
+    if (isCut) throw closed()
+    waiting.delete(batch)
     if (oneIn(weather.refusedOneIn))
       throw trouble(draw.pick(['journal-overloaded', 'read-only'] as const))
     const isOpen = oneIn(weather.openOneIn)
@@ -84,8 +86,10 @@ export function line(journal: Journal, weather: Weather, clock: Clock, draw: Ran
   })
   return {
     journal: over,
-    cut: () => {
+    cut: async () => {
       isCut = true
+      const landed = [...waiting].slice(0, draw.below(waiting.size + 1))
+      await Promise.all(landed.map((batch) => journal.commit(batch)))
     },
   }
 }
