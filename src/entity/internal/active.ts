@@ -94,7 +94,8 @@ export class Active {
   /** The alarm that is on record, as far as it is known. */
   declare alarmDue: number | undefined
   declare isAlarmSure: boolean
-  /** The alarm that `tip` wants. */
+  /** The alarms that `base` and `tip` want. */
+  declare baseDue: number | undefined
   declare tipDue: number | undefined
   declare usedAt: number
   declare place: number
@@ -146,6 +147,7 @@ export class Active {
     this.snapshotFrom = 0
     this.alarmDue = undefined
     this.isAlarmSure = false
+    this.baseDue = undefined
     this.tipDue = undefined
     this.usedAt = core.steady.now()
     this.place = -1
@@ -225,7 +227,7 @@ export class Active {
     this.isFull = false
     this.items = 0
     this.chars = 0
-    this.tipDue = this.alarmDue
+    this.tipDue = this.baseDue
   }
 
   /** From here on somebody else may be awake under the same name. */

@@ -69,10 +69,11 @@ async function readLedger({ core, backlog }: Active): Promise<void> {
   )
 }
 
-/** The state is what the journal says; the alarm it wants may not be on record. */
+/** The state is what the journal says. The alarm it wants may be on record or not. */
 export function settle(entity: Active): void {
   const due = dueOf(entity, entity.base.state)
-  entity.alarmDue = due instanceof Accident ? undefined : due
+  entity.baseDue = due instanceof Accident ? undefined : due
+  entity.alarmDue ??= entity.baseDue
   entity.isAlarmSure = false
   entity.stand(entity.base)
   entity.isReading = false

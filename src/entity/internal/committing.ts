@@ -91,6 +91,7 @@ function committed(
   entity.position = result.position
   entity.conflicts = 0
   entity.alarmDue = due
+  entity.baseDue = due
   entity.isAlarmSure = true
   for (const request of flight) release(entity, request)
   for (const [n, leg] of legs.entries()) grow(leg, result.versions[n + 1] ?? 0, result.position)

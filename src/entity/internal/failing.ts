@@ -63,7 +63,7 @@ export function fail(entity: Active, accident: Accident): void {
 export function lost(entity: Active): void {
   if (entity.isGone) return
   entity.ref = undefined // there is nobody to tell
-  const { core } = entity
-  if (core.isClosed) fail(entity, shuttingDown(entity, false))
-  else failWith(entity, new Error('its actor was stopped'))
+  const { isClosed, steady } = entity.core
+  if (isClosed) fail(entity, shuttingDown(entity, false))
+  else fail(entity, unavailable(entity, new Error('its actor was stopped'), steady.now()))
 }
