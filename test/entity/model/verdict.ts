@@ -208,6 +208,7 @@ export class Verdict {
         this.#say(`${tag} was answered at ${position}, before ${effect.position}`)
     }
     if (requestId !== undefined) this.#checkRepeats(issued)
+    this.#checkFirst(issued)
   }
 
   /** An answer without an effect is what is replied at the version that it names. */
@@ -230,6 +231,17 @@ export class Verdict {
       this.#say(
         `${tag} was answered ${JSON.stringify(reply)} at ${version}, not ${JSON.stringify(decision.reply)}`,
       )
+  }
+
+  /** One runtime has granted it, and only those who asked that one may have heard it first. */
+  #checkFirst({ tag, asks, requestId }: Issued): void {
+    if (requestId === undefined) return
+    const first = asks.filter(
+      ({ outcome }) =>
+        outcome.type === 'answered' && outcome.answer.reply.taken && !outcome.answer.replayed,
+    )
+    if (new Set(first.map(({ runtime }) => runtime)).size > 1)
+      this.#say(`${tag} was granted by two runtimes`)
   }
 
   /** What was granted without an event is answered the same every time. */
@@ -255,8 +267,7 @@ export class Verdict {
     const since = Math.min(...granted)
     for (const { step, outcome } of asks) {
       if (step <= since) continue
-      if (outcome.type === 'answered' && outcome.answer.replayed && outcome.answer.reply.taken)
-        continue
+      if (outcome.type === 'answered' && outcome.answer.reply.taken) continue
       if (outcome.type === 'refused' && !BY_STATE.has(outcome.code)) continue
       // Whoever uses the id for something else at the same moment is heard first.
       const isMisused = misuses.some((other) => other.asks.some((ask) => isUnderWay(ask, step)))
@@ -351,8 +362,10 @@ function isRefused(outcome: Ask['outcome'], code: string): boolean {
   return outcome.type === 'refused' && outcome.code === code
 }
 
+/** What a caller no longer waits for may be under way still. */
 function isUnderWay({ step: from, outcome }: Ask, step: number): boolean {
-  return from < step && (outcome.type === 'pending' || outcome.step > step)
+  const isOpen = outcome.type === 'pending' || (outcome.type === 'refused' && !outcome.isDefinite)
+  return from < step && (isOpen || outcome.step > step)
 }
 
 /** Whether one was answered before the other was asked for the first time. */
