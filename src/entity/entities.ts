@@ -82,7 +82,7 @@ export type Answer<Reply> = Readonly<{
   replayed: boolean
 }>
 
-/** At most one of these; none reads the present. */
+/** When to look at; none of these is the present, several are what all of them leave. */
 export type Moment = Readonly<{
   /** After so many events. */
   version?: number
