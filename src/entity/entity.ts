@@ -76,6 +76,13 @@ export type SnapshotPolicy = Readonly<{
 
 /** An entity by its definition; checks what can be checked without an event. */
 export function entity<State, Command, Event extends { type: string }, Reply>(
+  // Where the constant says its types, these are meant, whatever a single return of `decide` looks like.
+  definition: NoInfer<EntityDefinition<State, Command, Event, Reply>>,
+): EntityDefinition<State, Command, Event, Reply>
+export function entity<State, Command, Event extends { type: string }, Reply>(
+  definition: EntityDefinition<State, Command, Event, Reply>,
+): EntityDefinition<State, Command, Event, Reply>
+export function entity<State, Command, Event extends { type: string }, Reply>(
   definition: EntityDefinition<State, Command, Event, Reply>,
 ): EntityDefinition<State, Command, Event, Reply> {
   assert(/^[a-z][a-z0-9-]*$/.test(definition.type), 'the type of an entity is in kebab-case')
