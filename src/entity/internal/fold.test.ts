@@ -69,6 +69,15 @@ describe('a fold', () => {
     }
   })
 
+  test('forgets nothing as long as the window has room, and the older half after that', () => {
+    const full = new Fold(effective, 'a')
+    applyAll(full, [...Array(FOLD_WINDOW_MAX).keys()])
+    assert.deepEqual(applyAll(full.fork(), [-1]), ['folded'])
+    applyAll(full, [FOLD_WINDOW_MAX])
+    assert.deepEqual(applyAll(full, [-1]), ['beyond'])
+    assert.deepEqual(applyAll(full, [FOLD_WINDOW_MAX / 2 + 2]), ['folded'])
+  })
+
   test('says so when an event belongs below all it knows, and is as it was', () => {
     const fold = new Fold(effective, 'a')
     applyAll(fold, [...Array(FOLD_WINDOW_MAX * 2).keys()])

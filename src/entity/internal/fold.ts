@@ -166,11 +166,10 @@ export class Fold<State, Event> {
 function thin(marks: Mark<unknown>[], top: number): void {
   let kept = marks.length - 1
   for (let i = marks.length - 2; i >= 0; i--) {
-    const [older, mark] = [marks[i - 1], marks[i]!]
-    if (older !== undefined && top - older.n <= 2 * (top - marks[kept]!.n)) continue
-    marks[--kept] = mark
+    if (i > 0 && top - marks[i - 1]!.n <= 2 * (top - marks[kept]!.n)) continue
+    marks[--kept] = marks[i]!
   }
-  marks.splice(0, kept)
+  if (kept > 0) marks.splice(0, kept)
 }
 
 function typeOf(event: unknown): string {
