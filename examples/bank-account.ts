@@ -36,7 +36,7 @@ export type Account = Readonly<{ balance: number }>
 export type AccountReply = Readonly<{ ok: boolean; balance: number }>
 
 export const account: EntityDefinition<Account, AccountCommand, AccountEvent, AccountReply> =
-  entity<Account, AccountCommand, AccountEvent, AccountReply>({
+  entity({
     type: 'account',
     version: 1,
     initial: () => ({ balance: 0 }),

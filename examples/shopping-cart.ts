@@ -41,12 +41,7 @@ export type CartReply = Readonly<{ ok: boolean; items: Cart['items'] }>
 
 const EMPTY: Cart = { items: {}, touchedAt: 0 }
 
-export const cart: EntityDefinition<Cart, CartCommand, CartEvent, CartReply> = entity<
-  Cart,
-  CartCommand,
-  CartEvent,
-  CartReply
->({
+export const cart: EntityDefinition<Cart, CartCommand, CartEvent, CartReply> = entity({
   type: 'cart',
   version: 1,
   initial: () => EMPTY,

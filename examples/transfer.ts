@@ -34,12 +34,7 @@ export type Purse = Readonly<{ id: string; coins: number }>
 
 export type PurseReply = Readonly<{ ok: boolean; coins: number }>
 
-export const purse: EntityDefinition<Purse, PurseCommand, PurseEvent, PurseReply> = entity<
-  Purse,
-  PurseCommand,
-  PurseEvent,
-  PurseReply
->({
+export const purse: EntityDefinition<Purse, PurseCommand, PurseEvent, PurseReply> = entity({
   type: 'purse',
   version: 1,
   initial: (id) => ({ id, coins: 0 }),

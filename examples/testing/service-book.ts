@@ -8,12 +8,7 @@ export type BookReply = Readonly<{ ok: boolean }>
 
 export const CUPS_MAX = 100
 
-export const serviceBook: EntityDefinition<Book, BookCommand, BookEvent, BookReply> = entity<
-  Book,
-  BookCommand,
-  BookEvent,
-  BookReply
->({
+export const serviceBook: EntityDefinition<Book, BookCommand, BookEvent, BookReply> = entity({
   type: 'service-book',
   version: 1,
   initial: () => ({ cups: 0 }),
