@@ -13,6 +13,22 @@ import { play } from './model/play.ts'
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? 300)
 const SEED = Number(process.env['MODEL_SEED'] ?? freshSeed())
+const WANTED = [
+  'crashes',
+  'effects',
+  'replayed',
+  'request-mismatch',
+  'unknown-outcome',
+  'version-mismatch',
+  'runtime alarms',
+  'runtime coalesced',
+  'runtime conflicts',
+  'runtime ledgerHits',
+  'runtime passivations',
+  'runtime reactions',
+  'runtime refolds',
+  'runtime snapshotsTaken',
+]
 
 test(`whatever happens comes to one command after the other, in ${RUNS} runs`, async (t) => {
   const tally: Record<string, number> = {}
@@ -25,4 +41,6 @@ test(`whatever happens comes to one command after the other, in ${RUNS} runs`, a
   }
   t.diagnostic(`seeds from ${SEED}`)
   t.diagnostic(JSON.stringify(tally))
+  // Without these the runs would show little.
+  if (RUNS >= 100) for (const what of WANTED) assert.ok((tally[what] ?? 0) >= RUNS / 4, what)
 })

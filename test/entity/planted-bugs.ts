@@ -47,6 +47,12 @@ export const BUGS: readonly Bug[] = [
     put: 'const marks = this.#marks.filter(({ n }) => n <= place + 1)',
   },
   {
+    name: 'ladder: a late event from below the window goes where it begins',
+    file: 'fold.ts',
+    find: 'else if (at >= this.#baseAt) this.#insert',
+    put: 'else if (at >= -1) this.#insert',
+  },
+  {
     name: 'ladder: what is only tried shows in what is durable',
     file: 'fold.ts',
     find: 'this.#shared = from.#shared = true',

@@ -67,6 +67,7 @@ export class Verdict {
     for (const issued of this.#issued.values()) this.#checkRequest(issued)
     this.#checkRequestIds()
     this.#checkOrder()
+    this.#checkProgress()
     return this.violations
   }
 
@@ -315,6 +316,24 @@ export class Verdict {
             this.#say(`${earlier.tag} comes before ${later.tag} in vault ${id}`)
         }
     }
+  }
+
+  /** What was asked of a runtime after it gave an answer is answered from no earlier state. */
+  #checkProgress(): void {
+    // A repeated request is told what was decided when it came first.
+    const once = [...this.#issued.values()].filter(({ asks }) => asks.length === 1)
+    const told = once.flatMap(({ tag, id, asks }) =>
+      asks.flatMap(({ runtime, step: asked, outcome }) => {
+        if (outcome.type !== 'answered' || outcome.answer.replayed) return []
+        const { answer, step: answered } = outcome
+        return [{ tag, place: `${id} of ${runtime}`, asked, answered, version: answer.version }]
+      }),
+    )
+    for (const here of Map.groupBy(told, ({ place }) => place).values())
+      for (const one of here)
+        for (const other of here)
+          if (one.answered < other.asked && one.version > other.version)
+            this.#say(`${other.tag} was answered from before ${one.tag}`)
   }
 }
 
