@@ -294,8 +294,6 @@ class Runtime implements Entities {
 
   async #drain(times: Readonly<{ drainMs: number; totalMs: number }>): Promise<DrainReport> {
     const closing = Promise.allSettled([...this.#readers].map((reader) => reader.close()))
-    // Actors that outlive the drain still have to give back what is in their mailboxes.
-    void this.#keeper.ended.then(this.#unlisten)
     return drain(this.#core, this.#keeper, closing, times)
   }
 
@@ -307,6 +305,16 @@ class Runtime implements Entities {
     core.alarms.stop()
     core.outbox.stop()
     core.timers.cancel(this.#sweep)
+    void this.#ended()
+  }
+
+  /** Actors that outlive the drain still have to give back what is in their mailboxes. */
+  async #ended(): Promise<void> {
+    await this.#keeper.ended
+    this.#unlisten()
+    await this.#draining
+    // Whoever waited has been told. Without a drain, what is in flight has its deadline to wait for.
+    if (this.#draining !== undefined) this.#core.timers.clear()
   }
 
   #ending<Reader extends Readonly<{ close(): Promise<void>; ended: Promise<void> }>>(

@@ -44,7 +44,6 @@ export async function drain(
   await soon(core.timers, leftMs(), Promise.all([keeper.ended, closing]))
   for (const entity of core.population.all.slice()) giveUp(core, entity)
   for (const request of inFlight) core.reject(request)
-  core.timers.clear()
   return { rejected: core.rejected, overdue }
 }
 

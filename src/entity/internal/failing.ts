@@ -53,7 +53,11 @@ export function fail(entity: Active, accident: Accident): void {
   entity.phase = 'failed'
   const { next, backlog, postponed, flight, sent } = entity
   const all = [...next, ...backlog, ...postponed, ...(sent === undefined ? flight : [])]
-  for (const request of all) if (!request.isReleased) request.refuse(accident)
+  for (const request of all) {
+    if (request.isReleased) continue
+    if (entity.core.isClosed) entity.core.rejected++
+    request.refuse(accident)
+  }
   entity.backlog = []
   entity.leave()
   if (hasActor) entity.ref?.tell({ type: 'end' })

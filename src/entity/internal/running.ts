@@ -34,14 +34,18 @@ export function running(entity: Active): Behavior<EntityMessage> {
 }
 
 function take(entity: Active, ctx: Context<EntityMessage>, request: Request): Step<EntityMessage> {
+  const { core } = entity
   entity.queued--
   if (entity.over !== undefined) {
     request.refuse(entity.over)
     return ending(entity)
   }
-  if (entity.core.isRejecting) entity.core.reject(request)
-  if (request.isDone) entity.proceed() // nobody waits for it any longer
-  else if (entity.backlog.length > 0 || !entity.mayDecide) entity.backlog.push(request)
+  if (core.isRejecting) core.reject(request)
+  if (request.isDone) {
+    entity.proceed() // nobody waits for it any longer
+    return 'same'
+  }
+  if (entity.backlog.length > 0 || !entity.mayDecide) entity.backlog.push(request)
   else {
     decide(entity, request)
     if (entity.isDirty || entity.flight === NONE) entity.proceed()
