@@ -12,7 +12,7 @@ import type { AnyEntity, EntityDefinition, EntityKey } from './entity.ts'
 import { ENTITY_MAILBOX_MAX, type Active } from './internal/active.ts'
 import { Core, type Limits } from './internal/core.ts'
 import { drain, DRAIN_MS_DEFAULT, DRAIN_TOTAL_MS_DEFAULT } from './internal/draining.ts'
-import { badNumber } from './internal/faults.ts'
+import { badNumber, reasonOf } from './internal/faults.ts'
 import { read } from './internal/history.ts'
 import type { Trouble } from './internal/kind.ts'
 import { Told } from './internal/request.ts'
@@ -320,9 +320,12 @@ class Runtime implements Entities {
   #ending<Reader extends Readonly<{ close(): Promise<void>; ended: Promise<void> }>>(
     reader: Reader,
   ): Reader {
-    const forget = (): void => void this.#readers.delete(reader)
     this.#readers.add(reader)
-    reader.ended.then(forget, forget)
+    const forget = (): void => void this.#readers.delete(reader)
+    reader.ended.then(forget, (error: unknown) => {
+      forget()
+      this.#core.log.error('a view or a feed has ended', reasonOf(error))
+    })
     return reader
   }
 }

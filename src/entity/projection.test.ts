@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { memoryJournal, type Journal, type NewEvent } from '../journal/index.ts'
-import { Accident } from '../std/index.ts'
-import { virtualClock } from '../testkit/index.ts'
+import { Accident, lineLog } from '../std/index.ts'
+import { virtualClock, world } from '../testkit/index.ts'
 import { changes } from './changes.ts'
-import type { Change } from './entities.ts'
+import { createEntities, type Change } from './entities.ts'
 import type { AnyEntity } from './entity.ts'
 import { project, type Projection, type Touch } from './projection.ts'
 
@@ -238,6 +238,26 @@ describe('a view', () => {
 
     trouble.code = 'damaged'
     await assert.rejects(project(troubled, counts, clock).ended, coded('damaged'))
+  })
+})
+
+describe('views and feeds of a runtime', () => {
+  test('end with it, and are said in its log when they end without it', async () => {
+    await using earth = world()
+    const journal = await memoryJournal({ clock: earth.clock })
+    const said: string[] = []
+    const log = lineLog((line) => said.push(line), { level: 'warn' })
+    const entities = createEntities({ system: earth.system, journal, log })
+    const good = entities.project(counts)
+    const bad = entities.project({ ...counts, name: 'bad', on: throwing })
+    await append(journal, 'account/a', happened('paid'))
+    await assert.rejects(earth.until(bad.ended), coded('projection-failed'))
+    assert.equal(await earth.until(good.get('a', { seen: 1 })), 1)
+    assert.equal(said.length, 1)
+    assert.match(said[0]!, /a view or a feed has ended.*projection-failed/)
+    await earth.until(entities.drain())
+    await good.ended
+    assert.equal(said.length, 1)
   })
 })
 
