@@ -7,6 +7,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { describe, test } from 'node:test'
 
+import { createEntities } from '../src/entity/index.ts'
+import { memoryJournal } from '../src/journal/index.ts'
 import { createSystem } from '../src/kernel/index.ts'
 import { PRODUCT } from '../src/std/index.ts'
 import {
@@ -137,10 +139,20 @@ describe('metrics', () => {
     ])
   })
 
-  test('of a system and docs/reference/metrics.md are the same', async () => {
+  test('of a system, a journal and entities are those of docs/reference/metrics.md', async () => {
+    const page = readFileSync('docs/reference/metrics.md', 'utf8')
+    await using journal = await memoryJournal()
     await using system = createSystem()
-    const inDocs = [...rowsOf('docs/reference/metrics.md').keys()]
-    assert.deepEqual(inDocs.toSorted(), leavesOf(system.metrics()).toSorted())
+    await using entities = createEntities({ system, journal })
+    for (const [heading, metrics] of [
+      ['## System', system.metrics()],
+      ['## Journal', journal.stats()],
+      ['## Entities', entities.metrics()],
+    ] as const)
+      assert.deepEqual(
+        [...tableRows(section(page, heading)).keys()].toSorted(),
+        leavesOf(metrics).toSorted(),
+      )
   })
 })
 
