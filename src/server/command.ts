@@ -13,6 +13,8 @@ const HELP = `Usage: ${PRODUCT} [--help | --version]
 
 This version has no server to start yet. Its parts are a library:
   import { … } from '${PRODUCT}/kernel'    actors
+  import { … } from '${PRODUCT}/entity'    actors that remember
+  import { … } from '${PRODUCT}/journal'   what must not be forgotten
   import { … } from '${PRODUCT}/testkit'   tests on virtual time
   import { … } from '${PRODUCT}/std'       clock, random, heap, deque, faults
 In a checkout, \`npm start\` shows the examples one after another.`
