@@ -36,3 +36,9 @@ export type {
   SubscribeOptions,
   Subscription,
 } from './journal.ts'
+export {
+  FAILED_EXIT_CODE,
+  sqliteJournal,
+  type SqliteJournal,
+  type SqliteJournalOptions,
+} from './sqlite/engine.ts'

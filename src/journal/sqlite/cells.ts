@@ -14,9 +14,11 @@ export type Cell = Readonly<{
   /** The number of the row, in a table that has them. */
   rowid?: number
   values: readonly Value[]
-  /** The bytes it takes on its page; the rest is on overflow pages. */
+  /** The bytes it takes on its page. */
   start: number
   end: number
+  /** The overflow pages that have the rest of it. */
+  overflow: readonly number[]
   /** In an inner page: the page with everything before this cell. */
   child?: number
   /** It lies where the page says that nothing is: what was deleted may still be read there. */
@@ -43,6 +45,7 @@ const KINDS: Readonly<Record<number, PageKind>> = {
 const FILE_HEADER_BYTES = 100
 const INTEGER_BYTES = [0, 1, 2, 3, 4, 6, 8]
 const COLUMNS_MAX = 64
+const NONE: readonly number[] = []
 
 /** `undefined` for a page of another kind, or for none that makes sense. */
 export function contentOf(pages: Pages, page: Buffer, number: number): PageContent | undefined {
@@ -93,7 +96,7 @@ function cellAt(
   const inner = kind === 'index-inner' || kind === 'table-inner'
   const child = inner ? readPageNumber(reader) : undefined
   if (inner && child === undefined) return undefined
-  const base = { start, outside: false, ...(child !== undefined && { child }) }
+  const base = { start, outside: false, overflow: NONE, ...(child !== undefined && { child }) }
   if (kind === 'table-inner') {
     const rowid = readVarint(reader)
     return rowid === undefined ? undefined : { ...base, rowid, values: [], end: reader.at }
@@ -105,12 +108,12 @@ function cellAt(
   const localEnd = reader.at + local
   const end = local < length ? localEnd + 4 : localEnd
   if (end > page.length) return undefined
-  const payload =
+  const { payload, overflow } =
     local < length
       ? overflowing(pages, page.subarray(reader.at, end), length)
-      : page.subarray(reader.at, localEnd)
+      : { payload: page.subarray(reader.at, localEnd), overflow: NONE }
   const values = payload && valuesOf(payload)
-  return values && { ...base, ...(rowid !== undefined && { rowid }), values, end }
+  return values && { ...base, ...(rowid !== undefined && { rowid }), values, end, overflow }
 }
 
 /** How many bytes of a payload are on the page of its cell itself. */
@@ -126,24 +129,27 @@ function shareOf(pageBytes: number, parts: number): number {
   return Math.floor(((pageBytes - 12) * parts) / 255) - 23
 }
 
+type Payload = Readonly<{ payload?: Buffer; overflow: readonly number[] }>
+
 /** `begin` ends with the number of the first overflow page. Each page of the chain is met once. */
-function overflowing(pages: Pages, begin: Buffer, length: number): Buffer | undefined {
+function overflowing(pages: Pages, begin: Buffer, length: number): Payload {
   const parts = [begin.subarray(0, -4)]
   const met = new Set<number>()
   let missing = length - (begin.length - 4)
-  if (missing > pages.count * pages.pageBytes) return undefined
   let next = begin.readUInt32BE(begin.length - 4)
   while (missing > 0) {
-    if (next < 2 || next > pages.count || met.has(next)) return undefined
+    if (next < 2 || next > pages.count || met.has(next)) return { overflow: NONE }
     met.add(next)
     const page = pages.page(next)
-    if (page === undefined) return undefined
+    if (page === undefined) return { overflow: NONE }
     const part = page.subarray(4, 4 + Math.min(missing, page.length - 4))
     parts.push(part)
     missing -= part.length
     next = page.readUInt32BE(0)
   }
-  return next === 0 ? Buffer.concat(parts, length) : undefined
+  return next === 0
+    ? { payload: Buffer.concat(parts, length), overflow: [...met] }
+    : { overflow: NONE }
 }
 
 /** A record: the length of its header, the type of each value, then the values. */

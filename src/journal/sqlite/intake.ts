@@ -48,6 +48,7 @@ export const INTAKE_FILE_BYTES = 4_194_304
 
 const SALT_BYTES = 8
 const FILL_BYTES = 1_048_576
+const PROBE_BYTES = 4_096
 const NAME = /^intake-(\d+)-([0-9a-f]{16})-[ab]$/
 
 /** Fills in what stands around the entries. */
@@ -161,6 +162,13 @@ export class Intake {
     fdatasyncSync(this.#files[this.#current]!)
     this.#last[this.#current] = number
     this.#end += bytes
+  }
+
+  /** Finds out whether there is room: what it writes is no group. */
+  probe(): void {
+    const file = this.#files[this.#current]!
+    writeSync(file, Buffer.alloc(PROBE_BYTES), 0, PROBE_BYTES, this.#end)
+    fdatasyncSync(file)
   }
 
   close(): void {

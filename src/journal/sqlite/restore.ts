@@ -11,28 +11,16 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 
-import {
-  anchorCrc,
-  digestCrc,
-  FENCES_DIGEST,
-  linkOf,
-  SNAPSHOTS_DIGEST,
-  streamCrc,
-  sumWith,
-} from './checks.ts'
-import {
-  collect,
-  KEYED,
-  putter,
-  witnesses,
-  type Collected,
-  type KeyedTable,
-  type Witnesses,
-} from './collect.ts'
+import { FENCES_DIGEST } from './checks.ts'
+import { collect, KEYED, putter, witnesses, type Collected, type Witnesses } from './collect.ts'
+import { contentOf, numberOf, rowsOf, tableOf, writeFigures, type Content } from './figures.ts'
 import { placeLost, type Gap, type Holes, type Lost } from './holes.ts'
+import type { Group } from './intake.ts'
 import { lostAnswer, lostEvent, UNKNOWN_STREAM } from './lost.ts'
 import type { Pages } from './pages.ts'
+import { regroup, type Regrouped } from './regroup.ts'
 import { FINDINGS_MAX, noCounts, type Counts, type Loss } from './report.ts'
+import { writeFirstRows } from './tables.ts'
 
 export type Restored = Readonly<{
   kept: Counts
@@ -42,8 +30,6 @@ export type Restored = Readonly<{
   unlisted: number
 }>
 
-const LINKS_AT_ONCE = 10_000
-
 type Restoring = Collected & {
   readonly lost: ReturnType<typeof noCounts>
   readonly losses: Loss[]
@@ -52,10 +38,11 @@ type Restoring = Collected & {
   readonly witnesses: () => Witnesses
 }
 
-/** `database` has the tables of the schema with nothing in them. */
-export function restore(pages: Pages, database: DatabaseSync): Restored {
+/** `database` has the tables of the schema with nothing in them; `groups` are in order. */
+export function restore(pages: Pages, database: DatabaseSync, groups: readonly Group[]): Restored {
   let known: Witnesses | undefined
   database.exec('begin')
+  writeFirstRows(database)
   const restoring: Restoring = {
     ...collect(pages, database),
     lost: noCounts(),
@@ -69,13 +56,18 @@ export function restore(pages: Pages, database: DatabaseSync): Restored {
   restoreCollections(restoring)
   for (const { id } of database.prepare('select id from digests').all())
     settle(restoring, Number(id))
-  dropUncovered(restoring, restoreLinks(database))
-  writeDigests(database)
-  writeAnchor(restoring)
   for (const table of KEYED) database.exec(`drop table temp.doubtful_${table}`)
+  const filed = restoring.anchor?.filed
+  writeFigures(database, { filed: filed ?? 0, ledger_first: firstAnswer(restoring) })
   database.exec('commit')
+  const regrouped = restoreGroups(restoring, groups)
   const { lost, losses, lossCount } = restoring
-  return { kept: keptOf(restoring), lost, losses, unlisted: lossCount - losses.length }
+  return {
+    kept: { ...keptOf(restoring), groups: regrouped.filed },
+    lost,
+    losses,
+    unlisted: lossCount - losses.length,
+  }
 }
 
 function lose(restoring: Restoring, message: string, where: Omit<Loss, 'message'>): void {
@@ -154,12 +146,13 @@ function gapsIn(database: DatabaseSync): Pick<Holes, 'gaps' | 'heads'> {
 
 function restoreLedger(restoring: Restoring): void {
   const { database, anchor, lost } = restoring
-  const first =
-    anchor?.ledger_first ?? Math.max(numberOf(database, 'select min(id) from ledger'), 1)
   const end = Math.max(anchor?.ledger_last ?? 0, numberOf(database, 'select max(id) from ledger'))
   const put = putter(database)
   const atBefore = 'select at from ledger where id < ? order by id desc limit 1'
-  for (const id of missing(database, 'select id from ledger order by id', [first, end])) {
+  for (const id of missing(database, 'select id from ledger order by id', [
+    firstAnswer(restoring),
+    end,
+  ])) {
     const known = restoring.witnesses().ledger.get(id)
     const at = numberOf(database, atBefore, id)
     if (known !== undefined) put('ledger', lostAnswer({ id, key: known, at }))
@@ -178,56 +171,16 @@ function restoreCollections(restoring: Restoring): void {
     numberOf(database, 'select max(collection) from records'),
   )
   const put = putter(database)
-  for (let id = 1; id <= end; id++) {
+  for (let id = FENCES_DIGEST + 1; id <= end; id++) {
     const name = digests.get(id)?.name ?? restoring.witnesses().collections.get(id)
-    put('digests', { id, name: name ?? `lost collection ${id}`, count: 0, sum: 0, crc: 0 })
-    if (name !== undefined) continue
+    if (name !== undefined) put('digests', { id, name, count: 0, sum: 0, crc: 0 })
+    if (numberOf(database, 'select count(*) from digests where id = ?', id) > 0) continue
+    const none = `lost collection ${id}`
+    put('digests', { id, name: none, count: 0, sum: 0, crc: 0 })
     lost.collections += 1
-    lose(restoring, 'the name of the collection is lost', {
-      table: 'digests',
-      key: `lost collection ${id}`,
-    })
+    lose(restoring, 'the name of the collection is lost', { table: 'digests', key: none })
   }
 }
-
-/** Gives the versions of all streams by their id. */
-function restoreLinks(database: DatabaseSync): Uint32Array {
-  const streams = numberOf(database, 'select max(id) from streams')
-  const versions = new Uint32Array(streams + 1)
-  const links = new Uint32Array(streams + 1)
-  const read = database.prepare(
-    'select position, stream, seq, crc, link from events where position > ? order by position limit ?',
-  )
-  const updateEvent = database.prepare('update events set link = ? where position = ?')
-  for (let position = 0, more = true; more;) {
-    const rows = read.all(position, LINKS_AT_ONCE)
-    for (const row of rows) {
-      const stream = Number(row['stream'])
-      const link = linkOf(links[stream]!, Number(row['crc']))
-      position = Number(row['position'])
-      if (row['link'] !== link) updateEvent.run(link, position)
-      versions[stream] = Number(row['seq'])
-      links[stream] = link
-    }
-    more = rows.length === LINKS_AT_ONCE
-  }
-  const update = database.prepare('update streams set version = ?, link = ?, crc = ? where id = ?')
-  for (const row of database.prepare('select id, name from streams').all()) {
-    const [id, name] = [Number(row['id']), String(row['name'])]
-    const [version, link] = [versions[id]!, links[id]!]
-    update.run(version, link, streamCrc({ id, name, version, link }), id)
-  }
-  return versions
-}
-
-/** A snapshot of history that is lost without a trace would be history that nobody can read. */
-function dropUncovered({ database }: Restoring, versions: Uint32Array): void {
-  const remove = database.prepare('delete from snapshots where stream = ? and seq > ?')
-  for (const { stream } of database.prepare('select distinct stream from snapshots').all())
-    remove.run(stream!, versions[Number(stream)] ?? 0)
-}
-
-type Content = Readonly<{ count: number; sum: number }>
 
 /** Doubtful rows come in where the digest proves them; what is missing then is lost. */
 function settle(restoring: Restoring, id: number): void {
@@ -260,44 +213,28 @@ function lossOf(content: Content, written: Content | undefined): string {
   return `${content.count} rows are kept, and not the last version of each`
 }
 
-function tableOf(digest: number): KeyedTable {
-  return digest === SNAPSHOTS_DIGEST ? 'snapshots' : digest === FENCES_DIGEST ? 'fences' : 'records'
-}
-
-function rowsOf(digest: number): string {
-  const table = tableOf(digest)
-  return table === 'records' ? `${table} where collection = ${digest}` : table
-}
-
-function contentOf(database: DatabaseSync, from: string): Content {
-  let [count, sum] = [0, 0]
-  for (const { crc } of database.prepare(`select crc from ${from}`).iterate()) {
-    count += 1
-    sum = sumWith(sum, Number(crc))
+function restoreGroups(restoring: Restoring, groups: readonly Group[]): Regrouped {
+  const { database, anchor, lost } = restoring
+  const regrouped = regroup(database, groups, anchor?.filed)
+  for (const number of regrouped.missing) {
+    lost.groups += 1
+    lose(restoring, `group ${number} of commits is lost`, {})
   }
-  return { count, sum }
+  for (const where of regrouped.lost) {
+    lost.events += 1
+    lose(restoring, 'the event is lost', { table: 'events', ...where })
+  }
+  const [filed, first] = ['filed', 'ledger_first'].map((column) =>
+    numberOf(database, `select ${column} from anchor`),
+  )
+  database.exec('begin')
+  writeFigures(database, { filed: filed!, ledger_first: first! })
+  database.exec('commit')
+  return regrouped
 }
 
-function writeDigests(database: DatabaseSync): void {
-  const update = database.prepare('update digests set count = ?, sum = ?, crc = ? where id = ?')
-  for (const row of database.prepare('select id, name from digests').all()) {
-    const [id, name] = [Number(row['id']), String(row['name'])]
-    const { count, sum } = contentOf(database, rowsOf(id))
-    update.run(count, sum, digestCrc({ id, name, count, sum }), id)
-  }
-}
-
-function writeAnchor({ database, anchor }: Restoring): void {
-  const first =
-    anchor?.ledger_first ?? Math.max(1, numberOf(database, 'select min(id) from ledger'))
-  const row = {
-    filed: anchor?.filed ?? 0,
-    position: numberOf(database, 'select max(position) from events'),
-    streams: numberOf(database, 'select max(id) from streams'),
-    ledger_first: first,
-    ledger_last: Math.max(first - 1, numberOf(database, 'select max(id) from ledger')),
-  }
-  putter(database)('anchor', { id: 1, ...row, crc: anchorCrc(row) })
+function firstAnswer({ database, anchor }: Restoring): number {
+  return anchor?.ledger_first ?? Math.max(1, numberOf(database, 'select min(id) from ledger'))
 }
 
 function keptOf({ database, lost }: Restoring): Counts {
@@ -331,10 +268,4 @@ function missing(
   }
   while (next <= to) numbers.push(next++)
   return numbers
-}
-
-/** The first column of the first row, 0 where there is none. */
-function numberOf(database: DatabaseSync, query: string, ...values: number[]): number {
-  const row = database.prepare(query).get(...values)
-  return Number(Object.values(row ?? {})[0] ?? 0)
 }

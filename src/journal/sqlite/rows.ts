@@ -177,11 +177,19 @@ export function shaped<Name extends TableName>(
   return row !== undefined && isShaped(table, row) ? row : undefined
 }
 
-type Named = Record<string, unknown>
+/** The row as SQLite gives it, if it is what was written. */
+export function rightOf<Name extends TableName>(
+  table: Table<Name>,
+  row: Readonly<Record<string, unknown>>,
+): Rows[Name] | undefined {
+  return isShaped(table, row) && table.crc(row) === row.crc ? row : undefined
+}
+
+type Named = Readonly<Record<string, unknown>>
 
 function named({ columns }: Table, values: readonly unknown[]): Named | undefined {
   if (values.length !== columns.length) return undefined
-  const row: Named = {}
+  const row: Record<string, unknown> = {}
   for (let n = 0; n < columns.length; n++) row[columns[n]![0]] = values[n]
   return row
 }

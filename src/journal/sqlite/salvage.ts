@@ -15,7 +15,9 @@ import type { Pages } from './pages.ts'
 import { rightRow, TABLES, type RightRow, type TableName } from './rows.ts'
 import { MIGRATIONS } from './schema.ts'
 
-export type FoundRow = RightRow & Readonly<{ type: 'row'; doubtful: boolean; page: number }>
+/** `pages` are those that it is on: a row that is too large for one goes on elsewhere. */
+export type FoundRow = RightRow &
+  Readonly<{ type: 'row'; doubtful: boolean; pages: readonly number[] }>
 
 /** `wrong` is a row that is where it should be and not what it was; its values are hints at best. */
 export type Found =
@@ -182,7 +184,8 @@ function* judged(content: PageContent, { place, doubtful }: Doubt): Generator<Fo
     const values = valuesOf(cell)
     if (right !== undefined) {
       const astray = tree !== '' && (tree !== right.table || !within(keyOf(cell, right), place))
-      yield { ...right, type: 'row', doubtful: doubtful || cell.outside || astray, page }
+      const pages = [page, ...cell.overflow]
+      yield { ...right, type: 'row', doubtful: doubtful || cell.outside || astray, pages }
     } else if (isIndex(tree)) yield { type: 'entry', index: tree, values, page }
     else if (isTable(tree)) yield { type: 'wrong', table: tree, values, page }
   }

@@ -15,7 +15,9 @@ import {
   type AnchorRow,
   type EventRow,
 } from './checks.ts'
+import type { Found as IntakeContent } from './intake.ts'
 import { isLostAnswer, isLostEvent, UNKNOWN_STREAM } from './lost.ts'
+import { eventsIn } from './regroup.ts'
 import { Findings, noCounts, type FindingType, type VerifyReport } from './report.ts'
 import { shaped, TABLES, type Rows, type Table, type TableName } from './rows.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
@@ -33,16 +35,20 @@ type Search = {
 
 const SQLITE_FINDINGS_MAX = 100
 
-export function verifyDatabase(database: DatabaseSync): VerifyReport {
+/** `groupsBehind` reads the intake, where nobody writes to it. */
+export function verifyDatabase(
+  database: DatabaseSync,
+  groupsBehind?: (filed: number) => IntakeContent,
+  findings: Findings = new Findings(),
+): VerifyReport {
   const search: Search = {
     database,
-    findings: new Findings(),
+    findings,
     checked: noCounts(),
     losses: { events: 0, answers: 0 },
     versions: new Uint32Array(1),
     links: new Uint32Array(1),
   }
-  const { findings } = search
   for (const part of [
     begin,
     verifyFile,
@@ -52,9 +58,10 @@ export function verifyDatabase(database: DatabaseSync): VerifyReport {
     verifyHeads,
     verifyLedger,
     verifyCollections,
+    verifyGroups,
   ]) {
     try {
-      part(search)
+      part(search, groupsBehind)
     } catch (error) {
       findings.add('file', `SQLite cannot read the file: ${messageOf(error)}`)
     }
@@ -258,6 +265,23 @@ function verifyCollections(search: Search): void {
 
 function tableOf(digest: number): string {
   return digest === SNAPSHOTS_DIGEST ? 'snapshots' : digest === FENCES_DIGEST ? 'fences' : 'records'
+}
+
+/** Groups of commits that wait to be filed go on where the tables end, each where the last one ended. */
+function verifyGroups(
+  { findings, checked, anchor }: Search,
+  groupsBehind?: (filed: number) => IntakeContent,
+): void {
+  if (groupsBehind === undefined || anchor === undefined) return
+  const { groups, stranded, missing } = groupsBehind(anchor.filed)
+  if (missing !== undefined) findings.add('group', `group ${missing} of commits is missing`)
+  let { position } = anchor
+  for (const group of [...groups, ...stranded]) {
+    checked.groups += 1
+    if (group.position !== position && missing === undefined)
+      findings.add('group', `group ${group.number} goes on from ${group.position}`, { position })
+    position = group.position + eventsIn(group)
+  }
 }
 
 type Read<Name extends TableName> = { id: number; row: Rows[Name] | undefined }

@@ -1,0 +1,339 @@
+/**
+ * Reads: the desk laid over the tables.
+ *
+ * Every row is checked before it is given out, and what the tables must have and do not have is
+ * missed. Where something is wrong the read that asked for it is refused and no other. All of it is
+ * synchronous: nothing is filed in between.
+ */
+import type { StatementSync } from 'node:sqlite'
+import { Accident, fault } from '../../std/index.ts'
+import type { Snapshot, StoredAnswer, StoredEvent, StoredRecord, StreamHead } from '../journal.ts'
+import { compareBytes } from '../sorted-map.ts'
+import { isForgotten } from '../verdict.ts'
+import { linkOf, type EventRow, type LedgerRow, type StreamRow } from './checks.ts'
+import { damaged, reading } from './damage.ts'
+import type { Desk, DeskEvent, DeskRecord } from './desk.ts'
+import { isLostAnswer, isLostEvent } from './lost.ts'
+import { merged, pageTexts, spanOf } from './paging.ts'
+import { rightOf, TABLES } from './rows.ts'
+import type { Tables } from './tables.ts'
+
+/** What one read gives at most, in bytes of payload; one more is refused with `bad-read`. */
+export const READ_BYTES_MAX = 67_108_864
+
+/** Names of streams that are remembered by their id. */
+const NAMES_KEPT = 65_536
+
+type Row = Readonly<Record<string, unknown>>
+
+type Statements = Readonly<
+  Record<'stream' | 'all' | 'name' | 'record' | 'answer' | 'snapshots', StatementSync> &
+    Record<'streams' | 'records', readonly StatementSync[]>
+>
+
+export class Reading {
+  readonly #tables: Tables
+  readonly #desk: () => Desk
+  readonly #names = new Map<number, string>()
+  readonly #statements: Statements
+
+  constructor(tables: Tables, desk: () => Desk) {
+    this.#tables = tables
+    this.#desk = desk
+    const prepare = (text: string): StatementSync => tables.database.prepare(text)
+    this.#statements = {
+      stream: prepare('select * from events where stream = ? and seq > ? order by seq limit ?'),
+      all: prepare('select * from events where position > ? order by position limit ?'),
+      name: prepare('select * from streams where id = ?'),
+      streams: pageTexts('streams where', 'name').map(prepare),
+      records: pageTexts('records where collection = ? and', 'key').map(prepare),
+      record: prepare('select * from records where collection = ? and key = ?'),
+      answer: prepare('select * from ledger where key = ?'),
+      snapshots: prepare('select * from snapshots where stream = ? and fold = ? order by seq desc'),
+    }
+  }
+
+  version(stream: string): number {
+    return this.#desk().version(stream) ?? this.#tables.head(stream)?.version ?? 0
+  }
+
+  stream(name: string, after: number, limit: number): StoredEvent[] {
+    const head = this.#tables.head(name)
+    const found = new Found<StoredEvent>()
+    if (head !== undefined && after < head.version) {
+      let [seq, link] = [after, after === 0 ? 0 : undefined]
+      reading({ table: 'events', stream: name }, () => {
+        for (const row of this.#statements.stream.iterate(head.id, after, limit)) {
+          if (row['seq'] !== ++seq) throw missingEvent(name, seq)
+          const event = checkedEvent(row, name, link)
+          link = event.link
+          found.add(storedEvent(event, name), event.data.length)
+        }
+      })
+      if (seq < Math.min(head.version, after + limit)) throw missingEvent(name, seq + 1)
+      if (seq > head.version || (seq === head.version && link !== head.link))
+        throw damaged(`the end of the stream ${name} is damaged`, {
+          table: 'streams',
+          stream: name,
+        })
+    }
+    return this.#withDesk(found, this.#desk().streamAfter(name, after + found.length), limit)
+  }
+
+  all(after: number, limit: number): StoredEvent[] {
+    const found = new Found<StoredEvent>()
+    const end = Math.min(this.#tables.position, after + limit)
+    let position = after
+    if (after < end)
+      reading({ table: 'events' }, () => {
+        for (const row of this.#statements.all.iterate(after, end - after)) {
+          if (row['position'] !== ++position) throw missingPosition(position)
+          const name = this.#nameOf(Number(row['stream']), position)
+          const event = checkedEvent(row, name)
+          found.add(storedEvent(event, name), event.data.length)
+        }
+      })
+    if (position < end) throw missingPosition(position + 1)
+    return this.#withDesk(found, this.#desk().eventsAfter(position), limit)
+  }
+
+  streams(prefix: string, after: string | undefined, limit: number): StreamHead[] {
+    this.#tables.writeHeads()
+    const span = spanOf(prefix, after)
+    const added = [...this.#desk().streams()].filter(
+      (name) => span.has(name) && this.#tables.head(name) === undefined,
+    )
+    const statement = this.#statements.streams[span.isAfter ? 1 : 0]!
+    const rows = statement.iterate(span.from, span.end)
+    const found: StreamHead[] = []
+    reading({ table: 'streams' }, () => {
+      const keys = merged(rows, ({ name }) => String(name), added.toSorted(compareBytes))
+      for (const [stream, row] of keys) {
+        if (found.length === limit) break
+        const filed = row === undefined ? 0 : checkedStream(row).version
+        found.push({ stream, version: this.#desk().version(stream) ?? filed })
+      }
+    })
+    return found
+  }
+
+  records(
+    collection: string,
+    prefix: string,
+    after: string | undefined,
+    limit: number,
+  ): StoredRecord[] {
+    const desk = this.#desk()
+    const span = spanOf(prefix, after)
+    const laid: string[] = []
+    for (const { key } of desk.records(collection)) if (span.has(key)) laid.push(key)
+    const id = this.#tables.collection(collection)
+    const statement = this.#statements.records[span.isAfter ? 1 : 0]!
+    const rows = id === undefined ? [] : statement.iterate(id, span.from, span.end)
+    const found = new Found<StoredRecord>()
+    reading({ table: 'records', collection }, () => {
+      const keys = merged(rows, (row) => String(row['key']), laid.toSorted(compareBytes))
+      for (const [key, row] of keys) {
+        if (found.length === limit) break
+        const here = desk.record(collection, key)
+        if (here !== undefined) addRecord(found, here)
+        else if (row !== undefined) addChecked(found, collection, row)
+      }
+    })
+    return found.items
+  }
+
+  getRecords(collection: string, keys: readonly string[]): StoredRecord[] {
+    const found = new Found<StoredRecord>()
+    const id = this.#tables.collection(collection)
+    for (const key of keys) {
+      const laid = this.#desk().record(collection, key)
+      if (laid !== undefined) addRecord(found, laid)
+      else if (id !== undefined) {
+        const row = reading({ table: 'records', collection, key }, () =>
+          this.#statements.record.get(id, key),
+        )
+        if (row !== undefined) addChecked(found, collection, row)
+      }
+    }
+    return found.items
+  }
+
+  lookup(key: string, now: number, retentionMs: number): StoredAnswer | undefined {
+    const laid = this.#desk().answer(key)
+    const row = laid ?? checkedAnswer(this.#statements.answer, key)
+    if (row === undefined || isForgotten(row.at, now, retentionMs)) return undefined
+    const { fingerprint, response, position, at } = row
+    return { key, fingerprint, response: textOf(response), position, at }
+  }
+
+  snapshots(stream: string, fold: string, limit: number): Snapshot[] {
+    const bySeq = new Map<number, Snapshot | null>()
+    for (const { seq, fold: other, kept } of this.#desk().snapshots(stream))
+      if (other === fold)
+        bySeq.set(
+          seq,
+          kept && {
+            stream,
+            seq,
+            fold,
+            topAt: kept.topAt,
+            topSeq: kept.topSeq,
+            state: textOf(kept.state),
+          },
+        )
+    const id = this.#tables.head(stream)?.id
+    if (id !== undefined)
+      reading({ table: 'snapshots', stream }, () => {
+        for (const row of this.#statements.snapshots.iterate(id, fold))
+          if (!bySeq.has(Number(row['seq']))) {
+            const snapshot = checkedSnapshot(row, stream)
+            bySeq.set(snapshot.seq, snapshot)
+          }
+      })
+    const found = new Found<Snapshot>()
+    for (const snapshot of [...bySeq.values()]
+      .filter((one) => one !== null)
+      .toSorted((a, b) => b.seq - a.seq)) {
+      if (found.length === limit) break
+      found.add(snapshot, snapshot.state.length)
+    }
+    return found.items
+  }
+
+  #withDesk(found: Found<StoredEvent>, laid: Iterable<DeskEvent>, limit: number): StoredEvent[] {
+    for (const { stream, row } of laid) {
+      if (found.length === limit) break
+      found.add(storedEvent(row, stream), row.data.length)
+    }
+    return found.items
+  }
+
+  #nameOf(stream: number, position: number): string {
+    const known = this.#names.get(stream)
+    if (known !== undefined) return known
+    this.#tables.writeHeads()
+    const row = this.#statements.name.get(stream)
+    if (row === undefined)
+      throw damaged(`the stream of the event at position ${position} is missing`, {
+        table: 'streams',
+        position,
+      })
+    const { name } = checkedStream(row)
+    if (this.#names.size >= NAMES_KEPT) this.#names.clear()
+    this.#names.set(stream, name)
+    return name
+  }
+}
+
+/** The answer that the statement finds by its key. */
+export function checkedAnswer(statement: StatementSync, key: string): LedgerRow | undefined {
+  const where = { table: 'ledger', key }
+  const row = reading(where, () => statement.get(key))
+  if (row === undefined) return undefined
+  const right = rightOf(TABLES.ledger, row)
+  if (right === undefined) throw damaged(`the answer to ${key} is damaged`, where)
+  if (isLostAnswer(right)) throw damaged(`the answer to ${key} is lost`, where)
+  return right
+}
+
+/** Items of one read, which have a bound. */
+class Found<T> {
+  readonly items: T[] = []
+  #bytes = 0
+
+  get length(): number {
+    return this.items.length
+  }
+
+  add(item: T, bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > READ_BYTES_MAX)
+      throw new Accident(
+        fault('bad-read', 'what is read at once is too large', {
+          limit: READ_BYTES_MAX,
+          items: this.items.length,
+          remedy: 'ask for less at a time',
+        }),
+      )
+    this.items.push(item)
+  }
+}
+
+function checkedEvent(row: Row, stream: string, linkBefore?: number): EventRow {
+  const [seq, position] = [Number(row['seq']), Number(row['position'])]
+  const which = `event ${seq} of the stream ${stream}, at position ${position},`
+  const where = { table: 'events', stream, seq, position }
+  const right = rightOf(TABLES.events, row)
+  if (right === undefined || !isLinked(right, linkBefore))
+    throw damaged(`${which} is damaged`, where)
+  if (isLostEvent(right)) throw damaged(`${which} is lost`, where)
+  return right
+}
+
+function isLinked({ crc, link }: EventRow, linkBefore: number | undefined): boolean {
+  return linkBefore === undefined || linkOf(linkBefore, crc) === link
+}
+
+function checkedStream(row: Row): StreamRow {
+  const right = rightOf(TABLES.streams, row)
+  if (right !== undefined) return right
+  const stream = String(row['name'])
+  throw damaged(`the stream ${stream} is damaged`, { table: 'streams', stream })
+}
+
+function missingEvent(stream: string, seq: number): Accident {
+  return damaged(`event ${seq} of the stream ${stream} is missing`, {
+    table: 'events',
+    stream,
+    seq,
+  })
+}
+
+function missingPosition(position: number): Accident {
+  return damaged(`the event at position ${position} is missing`, { table: 'events', position })
+}
+
+function storedEvent(row: Omit<EventRow, 'stream' | 'crc' | 'link'>, stream: string): StoredEvent {
+  const { position, seq, batch, at, effective, type, version, about, data } = row
+  const event = { stream, seq, position, batch, type, version, at, data: textOf(data) }
+  if (effective === null && about === null) return event
+  return {
+    ...event,
+    ...(effective !== null && { effectiveAt: effective }),
+    ...(about !== null && JSON.parse(about)),
+  }
+}
+
+function checkedSnapshot(row: Row, stream: string): Snapshot {
+  const seq = Number(row['seq'])
+  const right = rightOf(TABLES.snapshots, row)
+  if (right === undefined)
+    throw damaged(`the snapshot of ${stream} after ${seq} events is damaged`, {
+      table: 'snapshots',
+      stream,
+      seq,
+    })
+  const { fold, top_at, top_seq, state } = right
+  return { stream, seq, fold, topAt: top_at, topSeq: top_seq, state: textOf(state) }
+}
+
+function addRecord(found: Found<StoredRecord>, { key, value }: DeskRecord): void {
+  if (value !== null) found.add({ key, value: textOf(value) }, value.length)
+}
+
+function addChecked(found: Found<StoredRecord>, collection: string, row: Row): void {
+  const right = rightOf(TABLES.records, row)
+  const key = String(row['key'])
+  if (right === undefined)
+    throw damaged(`the record ${key} of ${collection} is damaged`, {
+      table: 'records',
+      collection,
+      key,
+    })
+  found.add({ key, value: textOf(right.value) }, right.value.length)
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+}

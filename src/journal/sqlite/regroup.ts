@@ -1,0 +1,160 @@
+/**
+ * Groups that waited to be filed when a journal was damaged, filed into the tables that were restored.
+ *
+ * A group that its crc proves is filed, also where one before it is lost. What a lost group has written
+ * is lost, and its requests may be made again, because nothing of them is in effect. The positions
+ * of its events are known from the group behind it. A later batch that expected a version tells which
+ * streams they were on; those that nobody misses belong to nobody, and what was appended to such a
+ * stream without an expectation moves up.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+
+import { FrameReader, type Sink } from './frame-reader.ts'
+import { GROUP_CRC_BYTES, GROUP_HEADER_BYTES } from './frame.ts'
+import type { Group } from './intake.ts'
+import { lostEvent, UNKNOWN_STREAM } from './lost.ts'
+import { Tables } from './tables.ts'
+
+export type Regrouped = Readonly<{
+  /** Groups that were filed, and numbers between them that were not there. */
+  filed: number
+  missing: readonly number[]
+  /** Lost events by position; without a stream where nobody knows it. */
+  lost: readonly Readonly<{ position: number; stream?: string }>[]
+}>
+
+/** `groups` are in order; `filed` is the last one that is in the tables, where that is known. */
+export function regroup(
+  database: DatabaseSync,
+  groups: readonly Group[],
+  filed: number | undefined,
+): Regrouped {
+  const tables = new Tables(database)
+  let position = tables.position
+  let last = lastFiled(groups, position, filed)
+  const unfiled = groups.filter(({ number }) => number > last)
+  const missing: number[] = []
+  const lost: { position: number; stream?: string }[] = []
+  tables.begin()
+  for (const [n, group] of unfiled.entries()) {
+    while (++last < group.number) missing.push(last)
+    const owners = group.position > position ? expectedIn(unfiled.slice(n), tables) : []
+    while (position < group.position) {
+      position += 1
+      const stream = owners.shift()
+      lost.push({ position, ...(stream !== undefined && { stream }) })
+      markLost(tables, position, stream)
+    }
+    position = file(tables, group, position)
+  }
+  tables.commit(last)
+  return { filed: unfiled.length, missing, lost }
+}
+
+/** Without an anchor, or with an old one, the events in the tables tell how far filing had come. */
+function lastFiled(groups: readonly Group[], position: number, filed: number | undefined): number {
+  const seen = groups.findLast((group) => {
+    const events = eventsIn(group)
+    return events > 0 && group.position + events <= position
+  })
+  return Math.max(filed ?? (groups[0]?.number ?? 1) - 1, seen?.number ?? 0)
+}
+
+export function eventsIn(group: Group): number {
+  const reader = readerOf(group)
+  let events = 0
+  while (!reader.isDone) {
+    const brief = reader.brief()
+    if (brief.type === 'batch') events += brief.events
+  }
+  return events
+}
+
+/** One name for each version that groups expect of a stream and that is not there. */
+function expectedIn(groups: readonly Group[], tables: Tables): string[] {
+  const versions = new Map<string, number>()
+  const names: string[] = []
+  for (const group of groups) {
+    const reader = readerOf(group)
+    while (!reader.isDone) {
+      const brief = reader.brief()
+      for (const { stream, expected, events } of (brief.type === 'batch' && brief.batch.streams) ||
+        []) {
+        let version = versions.get(stream) ?? tables.head(stream)?.version ?? 0
+        const wanted = typeof expected === 'number' ? expected : version
+        for (; version < wanted; version++) names.push(stream)
+        versions.set(stream, version + events.length)
+      }
+    }
+  }
+  return names
+}
+
+function markLost(tables: Tables, position: number, stream: string | undefined): void {
+  if (stream !== undefined) {
+    const seq = (tables.head(stream)?.version ?? 0) + 1
+    tables.event(stream, lostEvent({ position, stream: 0, seq }, 0))
+    return
+  }
+  const { database } = tables
+  const [before] = Object.values(
+    database.prepare('select max(seq) from events where stream = ?').get(UNKNOWN_STREAM) ?? {},
+  )
+  const row = lostEvent({ position, stream: UNKNOWN_STREAM, seq: Number(before ?? 0) + 1 }, 0)
+  const values = Object.values(row)
+  database
+    .prepare(
+      `insert into events (${Object.keys(row).join(', ')}) values (${values.map(() => '?').join(', ')})`,
+    )
+    .run(...values)
+}
+
+/** Gives the position of the last event. */
+function file(tables: Tables, group: Group, position: number): number {
+  const reader = readerOf(group)
+  const known = tables.database.prepare(
+    'select 1 from ledger where key = ? and position = ? and at = ?',
+  )
+  let last = position
+  let batch = position
+  const sink: Sink = {
+    event(stream, event) {
+      last += 1
+      const seq = (tables.head(stream)?.version ?? 0) + 1
+      tables.event(stream, { ...event, position: last, seq, batch })
+    },
+    record(collection, key, value) {
+      if (value === null) tables.deleteRecord(collection, key)
+      else tables.putRecord(collection, key, value)
+    },
+    // Without an anchor a group may be filed a second time. All else in it comes out the same.
+    answer(key, fingerprint, response) {
+      if (known.get(key, last, group.at) === undefined)
+        tables.answer({ key, fingerprint, response, position: last, at: group.at })
+    },
+    snapshot(stream, seq, fold, kept) {
+      if (kept === null) tables.dropSnapshot(stream, seq, fold)
+      else if ((tables.head(stream)?.version ?? 0) >= seq)
+        tables.keepSnapshot(stream, rowOf(seq, fold, kept))
+    },
+    fence: (name, token) => tables.fence(name, token),
+  }
+  while (!reader.isDone) {
+    batch = last + 1
+    reader.entry(sink)
+  }
+  tables.writeHeads()
+  return last
+}
+
+function rowOf(
+  seq: number,
+  fold: string,
+  { topAt, topSeq, state }: Readonly<{ topAt: number; topSeq: number; state: Buffer }>,
+): Parameters<Tables['keepSnapshot']>[1] {
+  return { seq, fold, top_at: topAt, top_seq: topSeq, state }
+}
+
+function readerOf({ bytes }: Group): FrameReader {
+  return new FrameReader(bytes, GROUP_HEADER_BYTES, bytes.length - GROUP_CRC_BYTES)
+}

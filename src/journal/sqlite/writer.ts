@@ -1,0 +1,367 @@
+/**
+ * The thread that makes commits durable: it judges what has come, writes what was granted as one group,
+ * flushes, hands the group to the filer and answers, in this order.
+ *
+ *   open --no room for a group--> read-only --there is room--> open
+ *     '--a write or a flush fails, or the directory is lost--> failed
+ *
+ * A group is what has come in the meantime, up to a bound: as many commits as a flush takes
+ * microseconds. So a flush costs each about one, on a fast disk and on a slow one, and the first of many
+ * commits are not kept waiting for the last.
+ */
+import { receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
+import { Accident, assert, fault, freshId, systemClock, type Fault } from '../../std/index.ts'
+import { readOnly, unknownOutcome } from '../accidents.ts'
+import { judge } from '../verdict.ts'
+import { FrameReader, type Brief } from './frame-reader.ts'
+import { GROUP_CRC_BYTES, GROUP_HEADER_BYTES, setToken } from './frame.ts'
+import { Grants } from './grants.ts'
+import { Intake, removeIntake, sealGroup } from './intake.ts'
+import { REPAIR_REMEDY } from './report.ts'
+import { DIRECTORY_FENCE } from './schema.ts'
+import {
+  done,
+  faultOf,
+  post,
+  REFUSED,
+  STATUS,
+  Words,
+  type Ack,
+  type FromWriter,
+  type Start,
+  type ToWriter,
+  type WriterData,
+} from './wire.ts'
+
+/** Buffers of entries that make a group together, and how they were judged. */
+type Group = {
+  readonly buffers: Buffer[]
+  /** Where the granted entries stand: in which buffer, from where, up to where. */
+  readonly ranges: [buffer: Buffer, start: number, end: number][]
+  count: number
+  bytes: number
+  now: number
+  position: number
+  readonly granted: number[]
+  readonly refused: Ack['refused'][number][]
+}
+
+const GROUP_COMMITS_MIN = 128
+const GROUP_COMMITS_MAX = 4_096
+const GROUP_BYTES_MAX = 1_048_576
+/** How much the latest flush counts in what a flush is taken to last. */
+const FLUSH_WEIGHT = 0.1
+/** How long a writer without room waits before it tries again. */
+const PROBE_MS = 250
+const SALT_DIGITS = 16
+
+class Writer {
+  readonly #words: Words
+  readonly #main: MessagePort
+  readonly #filer: MessagePort
+  readonly #grants: Grants
+  readonly #intake: Intake
+  readonly #token: number
+  #number: number
+  #position: number
+  #at: number
+  #released = 0
+  #isReadOnly = false
+  #isClosing = false
+  #flushMs = 0
+
+  constructor({ directory, retentionMs, words, main, filer }: WriterData, start: Start) {
+    this.#words = new Words(words)
+    this.#main = main
+    this.#filer = filer
+    this.#token = start.token
+    this.#number = start.number
+    this.#position = start.position
+    this.#at = start.at
+    const salt = freshId().replaceAll('-', '').slice(0, SALT_DIGITS)
+    this.#intake = new Intake(directory, start.token, salt)
+    removeIntake(directory, start.token)
+    this.#grants = new Grants(directory, retentionMs)
+  }
+
+  run(): void {
+    this.#say({ type: 'ready' })
+    for (;;) {
+      const seen = this.#words.writerSeen
+      const group = this.#collect()
+      if (group.count > 0) this.#work(group)
+      else if (this.#isClosing) return this.#end()
+      else this.#rest(seen)
+    }
+  }
+
+  #collect(): Group {
+    const group: Group = {
+      buffers: [],
+      ranges: [],
+      count: 0,
+      bytes: 0,
+      now: 0,
+      position: this.#position,
+      granted: [],
+      refused: [],
+    }
+    const commitsMax = Math.min(
+      Math.max(this.#flushMs * 1_000, GROUP_COMMITS_MIN),
+      GROUP_COMMITS_MAX,
+    )
+    while (group.count < commitsMax && group.bytes < GROUP_BYTES_MAX) {
+      const received = receiveMessageOnPort(this.#main)
+      if (received === undefined) break
+      const message: ToWriter = received.message
+      if (message.type === 'close') this.#isClosing = true
+      else {
+        group.buffers.push(Buffer.from(message.buffer))
+        group.count += message.count
+        group.bytes += message.buffer.byteLength
+        group.now = message.now
+      }
+    }
+    return group
+  }
+
+  #work(group: Group): void {
+    const number = this.#number + 1
+    this.#at = Math.max(this.#at, group.now)
+    this.#release()
+    this.#grants.begin(number, group.now)
+    for (const buffer of group.buffers) this.#judge(group, buffer)
+    if (group.ranges.length === 0) return this.#answer(group, 0)
+
+    const bytes = assembled(group)
+    const position = this.#position
+    sealGroup(bytes, this.#intake.salt, {
+      number,
+      at: this.#at,
+      position,
+      count: group.ranges.length,
+    })
+    const refusal = this.#write(number, bytes)
+    if (refusal !== undefined) {
+      this.#grants.undo()
+      return this.#refuse(group, refusal)
+    }
+    this.#grants.keep()
+    this.#number = number
+    this.#position = group.position
+    const current = this.#currentToken()
+    if (current !== this.#token) return this.#lose(group, current)
+    const { length } = bytes // of which nothing is left here when it is handed on
+    this.#hand(bytes, number, position, group.ranges.length)
+    this.#answer(group, length)
+  }
+
+  #judge(group: Group, buffer: Buffer): void {
+    const end = buffer.length - GROUP_CRC_BYTES
+    const reader = new FrameReader(buffer, GROUP_HEADER_BYTES, end)
+    while (!reader.isDone) {
+      const start = reader.at
+      const brief = reader.brief()
+      try {
+        const verdict =
+          brief.type === 'take'
+            ? this.#take(group, brief.name, buffer, start)
+            : this.#rule(group, brief)
+        if (verdict === undefined) group.ranges.push([buffer, start, brief.end])
+        else refuse(group, verdict)
+      } catch (error) {
+        refuse(group, faultOf(error, unknownOutcome))
+        if (!(error instanceof Accident)) throw error
+      }
+    }
+  }
+
+  #take(group: Group, name: string, buffer: Buffer, start: number): undefined {
+    const token = this.#grants.takeFence(name)
+    setToken(buffer, start, token)
+    group.granted.push(token, 0)
+  }
+
+  #rule(
+    group: Group,
+    { batch, events }: Extract<Brief, { type: 'batch' }>,
+  ): Ack['refused'][number] | undefined {
+    const verdict = judge(this.#grants, batch)
+    if (verdict !== 'granted') return verdict
+    const { streams = [] } = batch
+    const versions = streams.map(
+      (append) => this.#grants.version(append.stream) + append.events.length,
+    )
+    group.position += events
+    this.#grants.grant(batch, group.position, this.#at)
+    group.granted.push(group.position, versions.length, ...versions)
+    return undefined
+  }
+
+  /** Durable when it returns nothing; otherwise why nothing was kept. */
+  #write(number: number, bytes: Buffer): Fault | undefined {
+    const intake = this.#intake
+    if (!intake.hasRoom(bytes.length)) {
+      const refusal = this.#awaitRoom()
+      if (refusal !== undefined) return refusal
+      intake.turn()
+    }
+    try {
+      intake.write(bytes)
+    } catch (error) {
+      if (isNoSpace(error)) return readOnly().fault
+      throw error
+    }
+    const since = systemClock.monotonic()
+    intake.flush(number, bytes.length)
+    const tookMs = systemClock.monotonic() - since
+    this.#flushMs += (tookMs - this.#flushMs) * FLUSH_WEIGHT
+    this.#be('open')
+    return undefined
+  }
+
+  /** Waits until what would be written over is in the tables; says why if that cannot be. */
+  #awaitRoom(): Fault | undefined {
+    for (;;) {
+      const seen = this.#words.writerSeen
+      if (this.#words.filed >= this.#intake.lastOfOther) return undefined
+      const { status } = this.#words
+      if (status === STATUS.full) return readOnly().fault
+      if (status !== STATUS.well) return stopped().fault
+      this.#words.writerSleep(seen, Infinity)
+    }
+  }
+
+  #release(): void {
+    const { filed } = this.#words
+    if (filed === this.#released) return
+    this.#released = filed
+    this.#grants.release(filed)
+  }
+
+  #currentToken(): number {
+    try {
+      return this.#grants.filedToken(DIRECTORY_FENCE)
+    } catch (error) {
+      if (error instanceof Accident) return this.#token // damaged; the lock still says whose it is
+      throw error
+    }
+  }
+
+  #hand(bytes: Buffer<ArrayBuffer>, number: number, position: number, count: number): void {
+    const wanted = this.#intake.lastOfOther
+    const { buffer } = bytes
+    const head = { number, at: this.#at, position, count, wanted }
+    post(this.#filer, { type: 'group', buffer, ...head }, [buffer])
+    this.#words.wakeFiler()
+  }
+
+  #answer({ granted, refused }: Group, bytes: number): void {
+    if (this.#words.status === STATUS.failed) throw stopped()
+    this.#say({ type: 'ack', granted, refused, bytes })
+  }
+
+  /** Nothing of the group was kept, and what was judged by it does not count either. */
+  #refuse({ count }: Group, why: Ack['refused'][number]): void {
+    if ('code' in why && why.code === 'read-only') this.#be('read-only')
+    const granted = new Array<number>(count).fill(REFUSED)
+    const refused = new Array<Ack['refused'][number]>(count).fill(why)
+    this.#say({ type: 'ack', granted, refused, bytes: 0 })
+  }
+
+  /** Somebody else has the directory. What was written is read by nobody. */
+  #lose(group: Group, current: number): never {
+    this.#refuse(group, { type: 'fenced', name: DIRECTORY_FENCE, token: this.#token, current })
+    throw new Accident(
+      fault('journal-in-use', 'the directory was taken by another process', {
+        remedy: 'end one of the two, and see why the lock did not hold',
+      }),
+    )
+  }
+
+  #rest(seen: number): void {
+    if (this.#words.writerSleep(seen, this.#isReadOnly ? PROBE_MS : Infinity)) return
+    if (!this.#intake.hasRoom(1) && this.#words.filed < this.#intake.lastOfOther) return
+    try {
+      this.#intake.probe()
+      this.#be('open')
+    } catch (error) {
+      if (!isNoSpace(error)) throw error
+    }
+  }
+
+  #be(state: 'open' | 'read-only'): void {
+    if (this.#isReadOnly === (state === 'read-only')) return
+    this.#isReadOnly = state === 'read-only'
+    this.#say({ type: 'state', state })
+  }
+
+  #end(): void {
+    this.#grants.close()
+    this.#intake.close()
+    post(this.#filer, { type: 'close' })
+    this.#words.wakeFiler()
+  }
+
+  #say(message: FromWriter): void {
+    post(this.#main, message)
+  }
+}
+
+const data: WriterData = workerData
+begin()
+
+function begin(): void {
+  const words = new Words(data.words)
+  try {
+    new Writer(data, awaitStart(words)).run()
+  } catch (error) {
+    words.status = STATUS.failed
+    post(data.main, { type: 'failed', fault: faultOf(error, unknownOutcome) })
+  }
+  done()
+}
+
+function awaitStart(words: Words): Start {
+  for (;;) {
+    const seen = words.writerSeen
+    const received = receiveMessageOnPort(data.filer)
+    if (received !== undefined) return received.message
+    words.writerSleep(seen, Infinity)
+  }
+}
+
+function refuse(group: Group, why: Ack['refused'][number]): void {
+  group.granted.push(REFUSED)
+  group.refused.push(why)
+}
+
+/** The granted entries with room around them. */
+function assembled({ buffers, ranges, count }: Group): Buffer<ArrayBuffer> {
+  const [first] = buffers
+  if (buffers.length === 1 && ranges.length === count && isExact(first!)) return first
+  let length = GROUP_HEADER_BYTES + GROUP_CRC_BYTES
+  for (const [, start, end] of ranges) length += end - start
+  const bytes = Buffer.from(new ArrayBuffer(length))
+  let at = GROUP_HEADER_BYTES
+  for (const [buffer, start, end] of ranges) at += buffer.copy(bytes, at, start, end)
+  assert(at === length - GROUP_CRC_BYTES, 'a group is as long as its entries')
+  return bytes
+}
+
+function isExact(buffer: Buffer): buffer is Buffer<ArrayBuffer> {
+  return buffer.buffer instanceof ArrayBuffer && buffer.buffer.byteLength === buffer.length
+}
+
+function isNoSpace(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return error.code === 'ENOSPC' || error.code === 'EDQUOT'
+}
+
+function stopped(): Accident {
+  return new Accident(
+    fault('damaged', 'the tables are damaged, nothing is written any more', {
+      remedy: REPAIR_REMEDY,
+    }),
+  )
+}
