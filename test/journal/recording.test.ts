@@ -48,6 +48,15 @@ describe('a power cut', () => {
     assert.deepEqual(found(deeds, 'none'), { old: 'older' })
   })
 
+  test('takes what a failed flush should have kept, whatever is flushed later', () => {
+    const deeds: Deed[] = [
+      write('old', 0, 'bold'),
+      { type: 'failed-sync', path: 'old', begun: 1 },
+      { type: 'sync', path: 'old', begun: 2 },
+    ]
+    assert.deepEqual(found(deeds, 'all'), { old: 'old' })
+  })
+
   test('takes a file whose directory was not flushed, though the file was', () => {
     const made: Deed[] = [
       { type: 'create', path: 'new' },

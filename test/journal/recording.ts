@@ -3,7 +3,8 @@
  *
  * A disk holds what was flushed. What was written since may be there or not, sector by sector and in
  * any order; a name that was made, removed or changed since the directory was flushed may be so or not,
- * but no later change without the earlier ones. All of that is drawn at random, or nothing at all of it
+ * but no later change without the earlier ones. What a failed flush should have kept is on no disk, and
+ * no later flush brings it back, since the system has taken it for written. All of that is drawn at random, or nothing at all of it
  * is kept, which is the worst case for what was acknowledged.
  */
 import assert from 'node:assert/strict'
@@ -14,8 +15,8 @@ import type { Random } from '../../src/std/index.ts'
 
 export type Deed =
   | Readonly<{ type: 'write'; path: string; offset: number; data: Buffer }>
-  /** Covers the deeds before number `begun`. */
-  | Readonly<{ type: 'sync'; path: string; begun: number }>
+  /** Covers the deeds before number `begun`; one that failed has forgotten them for good. */
+  | Readonly<{ type: 'sync' | 'failed-sync'; path: string; begun: number }>
   | Readonly<{ type: 'truncate'; path: string; length: number }>
   | Readonly<{ type: 'create' | 'unlink'; path: string }>
   | Readonly<{ type: 'rename'; path: string; to: string }>
@@ -73,6 +74,8 @@ function deedOf(op: number, path: string, data: Buffer, offset: number, begun: n
       return { type: 'rename', path, to: data.toString().replace(/^\//, '') }
     case 7:
       return { type: 'said', text: data.toString() }
+    case 8:
+      return { type: 'failed-sync', path, begun }
     default:
       throw new Error(`a recording has no deed ${op}`)
   }
@@ -105,6 +108,9 @@ export class RecordedDisk {
       case 'sync':
         if (deed.path === DIRECTORY) this.#settleNames(deed.begun)
         else this.#file(deed.path).settle(deed.begun)
+        break
+      case 'failed-sync':
+        if (deed.path !== DIRECTORY) this.#file(deed.path).forget(deed.begun)
         break
       case 'create':
       case 'unlink':
@@ -155,6 +161,10 @@ class DiskFile {
 
   settle(begun: number): void {
     for (const { number, content } of this.pending) if (number < begun) this.#safe.apply(content)
+    this.forget(begun)
+  }
+
+  forget(begun: number): void {
     this.pending = this.pending.filter(({ number }) => number >= begun)
   }
 

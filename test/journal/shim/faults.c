@@ -22,6 +22,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@
 #define SAYING 3
 #define NEXT(name) (__typeof__(&name)) dlsym(RTLD_NEXT, #name)
 
-enum { WRITE = 1, SYNC, TRUNCATE, CREATE, UNLINK, RENAME, SAID };
+enum { WRITE = 1, SYNC, TRUNCATE, CREATE, UNLINK, RENAME, SAID, FAILED_SYNC };
 
 struct __attribute__((packed)) entry {
   uint32_t op, path_length, data_length, number;
@@ -199,10 +200,11 @@ static int sync_it(int fd, int call) {
   pthread_mutex_unlock(&turn);
   if (is_skipped) return 0;
   if (slow_ms > 0) usleep(slow_ms * 1000);
-  int result = syscall(call, fd);
+  int result = syscall(call, fd), reason = errno;
   pthread_mutex_lock(&turn);
-  if (result == 0) put(SYNC, path, "", 0, 0, begun);
+  put(result == 0 ? SYNC : FAILED_SYNC, path, "", 0, 0, begun);
   pthread_mutex_unlock(&turn);
+  errno = reason;
   return result;
 }
 
