@@ -46,8 +46,13 @@ export class TimerQueue {
   /** Sets or resets an entry to `ms` from now. */
   set(entry: TimerEntry, ms: number): void {
     assert(!Number.isNaN(ms), 'who sets a timer has checked its time')
+    this.setAt(entry, this.#clock.monotonic() + Math.max(0, ms))
+  }
+
+  /** Sets or resets an entry to a time of the monotonic clock. */
+  setAt(entry: TimerEntry, dueMs: number): void {
     if (entry.heapIndex >= 0) this.#heap.remove(entry)
-    entry.due = Math.ceil(this.#clock.monotonic() + Math.max(0, ms))
+    entry.due = Math.ceil(dueMs)
     entry.order = this.#order++
     this.#heap.push(entry)
     if (this.#armed === null || entry.due < this.#armedDue) this.#arm()

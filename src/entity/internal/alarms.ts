@@ -137,7 +137,7 @@ export class Alarms {
       core.timers.set(alarm, pauseAfter(++alarm.failures))
     }
     // It stays in the list until its record is gone.
-    send(core, new Request(core, kind, name.id, undefined, {}, () => undefined, retry, key))
+    send(core, new Request(kind, name.id, undefined, {}, () => undefined, retry, key))
   }
 
   #readOnIfNear(): void {

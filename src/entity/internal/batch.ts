@@ -39,35 +39,55 @@ export type Sent = Readonly<{
 }>
 
 const NO_LEGS: readonly SentLeg[] = []
+const NO_EVENTS: readonly NewEvent[] = []
 const DUE_DIGITS = 16
 
 export function assemble(entity: Active): Sent {
-  const { core, next, base, stream } = entity
-  let events: NewEvent[] | undefined
-  let ledger: LedgerEntry[] | undefined
-  let legs: Map<string, SentLeg> | undefined
-  const records = new Map<string, RecordWrite>()
+  const { next, base, stream, core } = entity
+  let events: readonly NewEvent[] = NO_EVENTS
+  let all: NewEvent[] | undefined
+  let more: More | undefined
   for (const request of next) {
     if (request.outcome !== 'accept') continue
-    if (events === undefined) events = [...request.events]
-    else for (const event of request.events) events.push(event)
-    const { requestId, fingerprint = '' } = request.asking
-    if (requestId !== undefined)
-      (ledger ??= []).push({ key: requestId, fingerprint, response: request.response })
-    for (const leg of request.legs) addLeg((legs ??= new Map()), leg)
-    for (const { key, value } of request.reactions)
-      records.set(key, { collection: OUTBOX, key, value })
+    if (next.length === 1) events = request.events
+    else for (const event of request.events) (all ??= []).push(event)
+    if (request.extra !== undefined || request.asking.requestId !== undefined)
+      addMore((more ??= { ledger: [], legs: new Map(), records: new Map() }), request)
   }
+  const own: StreamAppend = { stream, expected: base.version, events: all ?? events }
+  if (more === undefined && entity.kind.definition.alarm === undefined && core.fence === undefined)
+    return { batch: { streams: [own] }, legs: NO_LEGS, due: undefined }
+  return assembleMore(entity, own, more ?? { ledger: [], legs: new Map(), records: new Map() })
+}
+
+/** What a batch has besides the events of its own stream. */
+type More = Readonly<{
+  ledger: LedgerEntry[]
+  legs: Map<string, SentLeg>
+  records: Map<string, RecordWrite>
+}>
+
+function addMore({ ledger, legs, records }: More, { asking, extra }: Request): void {
+  const { requestId, fingerprint = '' } = asking
+  if (requestId !== undefined)
+    ledger.push({ key: requestId, fingerprint, response: extra?.response ?? '' })
+  if (extra === undefined) return
+  for (const leg of extra.legs) addLeg(legs, leg)
+  for (const { key, value } of extra.reactions) records.set(key, { collection: OUTBOX, key, value })
+}
+
+function assembleMore(entity: Active, own: StreamAppend, more: More): Sent {
+  const { ledger, legs, records } = more
+  const { fence } = entity.core
   addAlarms(entity, legs, records)
-  const own: StreamAppend = { stream, expected: base.version, events: events ?? [] }
   return {
     batch: {
-      streams: legs === undefined ? [own] : [own, ...appendsOf(legs)],
+      streams: legs.size === 0 ? [own] : [own, ...appendsOf(legs)],
       ...(records.size > 0 && { records: [...records.values()] }),
-      ...(ledger !== undefined && { ledger }),
-      ...(core.fence !== undefined && { fence: core.fence }),
+      ...(ledger.length > 0 && { ledger }),
+      ...(fence !== undefined && { fence }),
     },
-    legs: legs === undefined ? NO_LEGS : [...legs.values()],
+    legs: legs.size === 0 ? NO_LEGS : [...legs.values()],
     due: entity.tipDue,
   }
 }
@@ -93,7 +113,7 @@ function* appendsOf(legs: ReadonlyMap<string, SentLeg>): Iterable<StreamAppend> 
  */
 function addAlarms(
   entity: Active,
-  legs: ReadonlyMap<string, SentLeg> | undefined,
+  legs: ReadonlyMap<string, SentLeg>,
   records: Map<string, RecordWrite>,
 ): void {
   const { core, next, alarmDue, tipDue, stream } = entity
@@ -108,7 +128,6 @@ function addAlarms(
       put(alarmKey(tipDue, stream), stream)
     if (entity.isSealed) put(wakeUpKey(entity, stream), stream)
   }
-  if (legs === undefined) return
   for (const [legStream, { kind }] of legs)
     if (kind.definition.alarm !== undefined) put(wakeUpKey(entity, legStream), legStream)
 
@@ -136,5 +155,5 @@ export function dueOfKey(key: string): number {
 
 /** Whether any of these commands writes to that stream. */
 export function writesTo(requests: readonly Request[], stream: string): boolean {
-  return requests.some(({ legs }) => legs.some((leg) => leg.stream === stream))
+  return requests.some(({ extra }) => extra?.legs.some((leg) => leg.stream === stream))
 }

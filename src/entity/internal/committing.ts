@@ -23,7 +23,7 @@ export const CONFLICTS_BEFORE_RESERVE = 3
 /** Sends what was decided. Where nothing happened there is nothing to send. */
 export function launch(entity: Active): void {
   const { core, next } = entity
-  if (next.every(({ outcome }) => outcome !== 'accept')) {
+  if (!next.some(happens)) {
     sendOff(entity)
     for (const request of next) release(entity, request)
     return
@@ -37,6 +37,10 @@ export function launch(entity: Active): void {
   entity.onResult ??= (result) => onResult(entity, result)
   entity.onError ??= (error) => onError(entity, error)
   core.journal.commit(sent.batch).then(entity.onResult, entity.onError)
+}
+
+function happens({ outcome }: Request): boolean {
+  return outcome === 'accept'
 }
 
 function sendOff(entity: Active): void {
@@ -94,10 +98,11 @@ function committed(
   entity.baseDue = due
   entity.isAlarmSure = true
   for (const request of flight) release(entity, request)
-  for (const [n, leg] of legs.entries()) grow(leg, result.versions[n + 1] ?? 0, result.position)
+  if (legs.length > 0)
+    for (const [n, leg] of legs.entries()) grow(leg, result.versions[n + 1] ?? 0, result.position)
   if (batch.records !== undefined) {
     core.alarms.recorded(batch.records.filter(({ collection }) => collection === ALARMS))
-    for (const { reactions } of flight) core.outbox.deliver(reactions)
+    for (const { extra } of flight) if (extra !== undefined) core.outbox.deliver(extra.reactions)
   }
   core.contention.leave(entity)
   if (entity.over !== undefined) return
@@ -174,8 +179,7 @@ function giveUp(entity: Active, request: Request, error: unknown): void {
     request.refuse(error)
     return
   }
-  request.outcome = 'refuse'
-  request.error = error instanceof Accident ? error : unknownOutcome(request, error)
+  request.decideToRefuse(error instanceof Accident ? error : unknownOutcome(request, error))
   release(entity, request)
 }
 

@@ -14,6 +14,7 @@ import type { AnyEntity } from '../entity.ts'
 import type { Active } from './active.ts'
 import { Alarms } from './alarms.ts'
 import { Contention } from './contention.ts'
+import { Deadlines } from './deadlines.ts'
 import { redefined, shuttingDown } from './faults.ts'
 import { Kind, type Definition } from './kind.ts'
 import { Outbox } from './outbox.ts'
@@ -81,6 +82,7 @@ export class Core {
     alarms: 0,
     reactions: 0,
   }
+  readonly deadlines: Deadlines
   readonly permits: Permits
   readonly contention: Contention = new Contention()
   readonly population: Population
@@ -91,7 +93,7 @@ export class Core {
   /** The actor at the top of the entities' tree; set by whoever spawns it. */
   declare keeper: Ref<Placing>
   /** Commands that were asked for, and those of them that nothing has come of yet. */
-  arrivals = 0
+  #arrivals = 0
   pending = 0
   postponed = 0
   isDraining = false
@@ -112,6 +114,7 @@ export class Core {
     this.fence = fence
     this.steady = steadyClock(system.clock)
     this.timers = new TimerQueue(system.clock)
+    this.deadlines = new Deadlines(system.clock, this.timers)
     this.permits = new Permits(limits.activations)
     this.population = new Population(this)
     this.alarms = new Alarms(this)
@@ -127,7 +130,7 @@ export class Core {
     if (this.kinds.has(type)) throw redefined(type)
     // What bears these names was made by `entity`, and its types are checked wherever it is used.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const kind = new Kind(entity as unknown as Definition)
+    const kind = new Kind(this, entity as unknown as Definition)
     this.kinds.set(type, kind)
     this.#byDefinition.set(entity, kind)
     return kind
@@ -143,6 +146,12 @@ export class Core {
     if (request.isDone) return
     this.rejected++
     request.refuse(shuttingDown(request, request.isStarted))
+  }
+
+  /** One command more is on its way; its number among all. */
+  arrived(): number {
+    this.pending++
+    return this.#arrivals++
   }
 
   /** One command less is on its way. */

@@ -25,8 +25,8 @@ export function decide(entity: Active, request: Request): void {
   const { core, tip } = entity
   const at = core.steady.now()
   entity.usedAt = at
-  if (!request.isStarted && request.postponedIn === undefined) core.counts.commands++
-  request.isStarted = true
+  if (!request.isStarted && request.postponement === undefined) core.counts.commands++
+  request.start()
   if (request.wakeKey !== undefined) {
     decideAlarm(entity, request, at)
     return
@@ -118,8 +118,9 @@ function accept(
     const own = makeTurn(entity, request, events, also, at)
     request.version = entity.tip.version + own.length
     if (requestId !== undefined) {
-      request.response = JSON.stringify({ reply, version: request.version })
-      request.chars += request.response.length + (request.asking.fingerprint?.length ?? 0)
+      const response = JSON.stringify({ reply, version: request.version })
+      request.extras.response = response
+      request.chars += response.length + (request.asking.fingerprint?.length ?? 0)
     }
     if (!hasRoom(entity, request)) {
       waitForRoom(entity, request)
@@ -143,7 +144,7 @@ function hasRoom(entity: Active, { items, chars }: Request): boolean {
 function waitForRoom(entity: Active, request: Request): void {
   entity.isFull = true
   request.clear()
-  if (request.postponedIn === undefined) entity.backlog.unshift(request)
+  if (request.postponement === undefined) entity.backlog.unshift(request)
   else entity.isDirty = true
 }
 
@@ -153,10 +154,9 @@ function evolve(entity: Active, own: readonly Event[], request: Request): void {
   const mayThrowLater = own.length > 1 || kind.definition.alarm !== undefined
   const draft = tip === ahead || mayThrowLater ? tip.fork() : tip
   let isKnown = true
-  for (const [n, event] of own.entries()) {
+  for (let n = 0; n < own.length && isKnown; n++) {
     const { at, effectiveAt = at } = request.events[n]!
-    isKnown = draft.apply(event, draft.version + 1, effectiveAt) === 'folded'
-    if (!isKnown) break
+    isKnown = draft.apply(own[n]!, draft.version + 1, effectiveAt) === 'folded'
   }
   if (isKnown) {
     const due = dueOf(entity, draft.state)
@@ -188,14 +188,12 @@ function answer(entity: Active, request: Request, reply: unknown): void {
 }
 
 function refuse(entity: Active, request: Request, error: Accident): void {
-  request.clear()
-  request.outcome = 'refuse'
-  request.error = error
+  request.decideToRefuse(error)
   enqueue(entity, request)
 }
 
 function enqueue(entity: Active, request: Request): void {
-  request.postponedIn?.forget(request)
+  if (request.postponement !== undefined) entity.forget(request)
   if (request.outcome !== 'accept' && entity.next === NONE && entity.flight === NONE) {
     release(entity, request)
     return

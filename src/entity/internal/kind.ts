@@ -4,6 +4,7 @@ import type { Accident } from '../../std/index.ts'
 import type { EntityDefinition } from '../entity.ts'
 import type { Active } from './active.ts'
 import { foldOf } from './codec.ts'
+import type { Core } from './core.ts'
 import { SNAPSHOT_EVERY_DEFAULT } from './ladder.ts'
 import type { Placing } from './shelf.ts'
 
@@ -22,6 +23,7 @@ export type Trouble = Readonly<{
 }>
 
 export class Kind {
+  readonly core: Core
   readonly type: string
   readonly definition: Definition
   readonly fold: string
@@ -31,7 +33,8 @@ export class Kind {
   /** Parent of the actors of this kind, once it has been spawned. */
   shelf: Ref<Placing> | undefined
 
-  constructor(definition: Definition) {
+  constructor(core: Core, definition: Definition) {
+    this.core = core
     this.type = definition.type
     this.definition = definition
     this.fold = foldOf(definition)

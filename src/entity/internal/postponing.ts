@@ -21,9 +21,10 @@ export function postpone(
   at: number,
 ): Accident | undefined {
   const { core, postponed } = entity
-  if (!(until > at) || at >= request.until)
-    return postponedTooLong(request, Math.max(until, request.until || until))
-  const isFirst = request.postponedIn === undefined
+  const before = request.postponement?.until
+  if (!(until > at) || (before !== undefined && at >= before))
+    return postponedTooLong(request, before ?? until)
+  const isFirst = before === undefined
   if (isFirst && postponed.length >= POSTPONED_MAX)
     return overloaded(entity, `${POSTPONED_MAX} commands are postponed`, POSTPONED_MAX)
   request.unpostpone()

@@ -14,7 +14,7 @@ import type { Request } from './request.ts'
 export function release(entity: Active, request: Request): void {
   const { core, position } = entity
   const { requestId } = request.asking
-  request.isReleased = true
+  request.release()
   if (request.outcome === 'accept') {
     if (requestId !== undefined) core.counts.ledgerMisses++
     const { reply, version } = request
@@ -39,8 +39,8 @@ async function finishUnlessStored(
 }
 
 function finish(request: Request, position: number): void {
-  const { reply, version, error } = request
-  if (request.outcome === 'refuse') request.refuse(error)
+  const { reply, version } = request
+  if (request.outcome === 'refuse') request.refuse(reply)
   else request.conclude({ reply, version, position, replayed: false })
 }
 

@@ -4,6 +4,8 @@
  * The work and the caller end separately. A caller is told by its deadline at the latest; work that has
  * begun goes on without it, and work that has not is dropped when nobody waits for it any more. Callers
  * who ask with the same request id meanwhile follow the one that came first.
+ *
+ * There are as many of these as commands, so what few of them need is in objects of its own.
  */
 import type { NewEvent } from '../../journal/index.ts'
 import { assert, TimerEntry, type Accident } from '../../std/index.ts'
@@ -26,34 +28,46 @@ export type Asking = Readonly<{
   trace?: string
 }>
 
+/** What a turn writes besides its own events. */
+export type Extra = { legs: EncodedLeg[]; reactions: Reaction[]; response: string }
+
+/** Where a command waits to be decided again, and until when. */
+type Postponement = Readonly<{ within: Active; until: number; timer: TimerEntry }>
+
+// Waiting to be decided; decided, so that it may take effect; final; nothing more will come of it.
+const [WAITING, STARTED, RELEASED, DONE] = [0, 1, 2, 3]
+
 /** Somebody who waits, until a deadline. */
 export class Caller extends TimerEntry {
   declare resolve: Resolve | undefined
   declare reject: Reject | undefined
-  declare readonly request: Request | undefined
 
-  constructor(resolve: Resolve, reject: Reject, request?: Request) {
+  constructor(resolve: Resolve, reject: Reject) {
     super(expire)
     this.resolve = resolve
     this.reject = reject
-    this.request = request
   }
 }
 
 /** The timers call it as a method of the caller, so that no caller needs a function of its own. */
 function expire(this: TimerEntry): void {
-  assert(this instanceof Caller, 'only callers expire')
-  const request = this.request ?? this
-  assert(request instanceof Request, 'a caller is a request or follows one')
-  request.expire(this)
+  if (this instanceof Follower) this.request.expire(this)
+  else if (this instanceof Request) this.expire(this)
+}
+
+/** Somebody who asked with the request id of another. */
+export class Follower extends Caller {
+  readonly request: Request
+
+  constructor(request: Request, resolve: Resolve, reject: Reject) {
+    super(resolve, reject)
+    this.request = request
+  }
 }
 
 const NO_EVENTS: readonly NewEvent[] = []
-const NO_LEGS: readonly EncodedLeg[] = []
-const NO_REACTIONS: readonly Reaction[] = []
 
 export class Request extends Caller {
-  declare readonly core: Core
   declare readonly kind: Kind
   declare readonly id: string
   declare readonly command: unknown
@@ -62,31 +76,19 @@ export class Request extends Caller {
   declare readonly arrival: number
   /** The record of an alarm that is due: the command is then what `alarm` says. */
   declare readonly wakeKey: string | undefined
-  declare followers: Caller[] | undefined
-  /** Where it waits to be decided again. */
-  declare postponedIn: Active | undefined
-  declare until: number
-  declare untilTimer: TimerEntry | undefined
-  /** A decision about it may have taken effect. */
-  declare isStarted: boolean
-  /** What was decided is final. */
-  declare isReleased: boolean
-  /** Nothing more will come of it. */
-  declare isDone: boolean
-  // What was decided.
+  declare followers: Follower[] | undefined
+  declare postponement: Postponement | undefined
+  declare stage: number
+  // What was decided: `reply` is the error of a refusal.
   declare outcome: 'none' | 'accept' | 'answer' | 'refuse'
   declare events: readonly NewEvent[]
-  declare legs: readonly EncodedLeg[]
-  declare reactions: readonly Reaction[]
+  declare extra: Extra | undefined
   declare reply: unknown
   declare version: number
-  declare response: string
-  declare error: Accident | undefined
   declare items: number
   declare chars: number
 
   constructor(
-    core: Core,
     kind: Kind,
     id: string,
     command: unknown,
@@ -96,114 +98,135 @@ export class Request extends Caller {
     wakeKey?: string,
   ) {
     super(resolve, reject)
-    this.core = core
     this.kind = kind
     this.id = id
     this.command = command
     this.asking = asking
-    this.arrival = core.arrivals++
+    this.arrival = kind.core.arrived()
     this.wakeKey = wakeKey
     this.followers = undefined
-    this.postponedIn = undefined
-    this.until = NaN
-    this.untilTimer = undefined
-    this.isStarted = false
-    this.isReleased = false
-    this.isDone = false
+    this.postponement = undefined
+    this.stage = WAITING
     this.outcome = 'none'
     this.events = NO_EVENTS
-    this.legs = NO_LEGS
-    this.reactions = NO_REACTIONS
+    this.extra = undefined
     this.reply = undefined
     this.version = 0
-    this.response = ''
-    this.error = undefined
     this.items = 0
     this.chars = 0
-    core.pending++
+  }
+
+  get core(): Core {
+    return this.kind.core
+  }
+
+  /** A decision about it may take effect. */
+  get isStarted(): boolean {
+    return this.stage !== WAITING
+  }
+
+  /** What was decided is final. */
+  get isReleased(): boolean {
+    return this.stage >= RELEASED
+  }
+
+  /** Nothing more will come of it. */
+  get isDone(): boolean {
+    return this.stage === DONE
+  }
+
+  start(): void {
+    if (this.stage === WAITING) this.stage = STARTED
+  }
+
+  release(): void {
+    if (this.stage < RELEASED) this.stage = RELEASED
   }
 
   /** Forgets what was decided: it is to be decided anew. */
   clear(): void {
     this.outcome = 'none'
     this.events = NO_EVENTS
-    this.legs = NO_LEGS
-    this.reactions = NO_REACTIONS
+    this.extra = undefined
     this.reply = undefined
-    this.response = ''
-    this.error = undefined
     this.items = 0
     this.chars = 0
   }
 
-  follow(follower: Caller): void {
+  decideToRefuse(error: Accident): void {
+    this.clear()
+    this.outcome = 'refuse'
+    this.reply = error
+  }
+
+  get extras(): Extra {
+    return (this.extra ??= { legs: [], reactions: [], response: '' })
+  }
+
+  follow(follower: Follower): void {
     ;(this.followers ??= []).push(follower)
   }
 
   conclude(answer: Answer<unknown>): void {
     if (!this.#end()) return
-    this.#tell(this, answer)
-    for (const follower of this.followers ?? []) this.#tell(follower, answer)
+    tell(this, answer)
+    if (this.followers !== undefined) for (const follower of this.followers) tell(follower, answer)
   }
 
   refuse(error: unknown): void {
     if (!this.#end()) return
-    this.#fail(this, error)
-    for (const follower of this.followers ?? []) this.#fail(follower, error)
+    fail(this, error)
+    if (this.followers !== undefined) for (const follower of this.followers) fail(follower, error)
   }
 
   /** The deadline of a caller has come. */
   expire(caller: Caller): void {
     if (this.isDone) return
-    this.#fail(caller, deadlinePassed(this, this.isStarted))
+    fail(caller, deadlinePassed(this, this.isStarted))
     const waits =
-      this.reject !== undefined || this.followers?.some((other) => other.reject !== undefined)
+      this.reject !== undefined || this.followers?.some(({ reject }) => reject !== undefined)
     if (!this.isStarted && waits !== true) this.#end()
   }
 
   /** It is decided again at `until` at the latest. */
   postpone(within: Active, until: number, timer: TimerEntry): void {
-    this.postponedIn = within
-    this.until = until
-    this.untilTimer = timer
-    this.isStarted = false
+    assert(this.stage <= STARTED, 'what is final is not postponed')
+    this.stage = WAITING
+    this.postponement = { within, until, timer }
   }
 
   unpostpone(): void {
-    if (this.untilTimer !== undefined) this.core.timers.cancel(this.untilTimer)
-    this.postponedIn = undefined
-    this.untilTimer = undefined
-    this.until = NaN
+    if (this.postponement !== undefined) this.core.timers.cancel(this.postponement.timer)
+    this.postponement = undefined
   }
 
   #end(): boolean {
-    if (this.isDone) return false
-    this.isDone = true
-    this.isReleased = true
-    const { core, asking } = this
-    if (asking.requestId !== undefined) core.inFlight.delete(asking.requestId)
-    this.postponedIn?.forget(this)
+    if (this.stage === DONE) return false
+    this.stage = DONE
+    const { core } = this.kind
+    const { requestId } = this.asking
+    if (requestId !== undefined) core.inFlight.delete(requestId)
+    this.postponement?.within.forget(this)
+    if (this.heapIndex >= 0) core.timers.cancel(this)
+    if (this.followers !== undefined)
+      for (const follower of this.followers) core.timers.cancel(follower)
     core.ended()
     return true
   }
+}
 
-  #tell(caller: Caller, answer: Answer<unknown>): void {
-    const { resolve } = caller
-    this.#dismiss(caller)
-    resolve?.(answer)
-  }
+function tell(caller: Caller, answer: Answer<unknown>): void {
+  const { resolve } = caller
+  caller.resolve = undefined
+  caller.reject = undefined
+  resolve?.(answer)
+}
 
-  #fail(caller: Caller, error: unknown): void {
-    const { reject } = caller
-    this.#dismiss(caller)
-    reject?.(error)
-  }
-
-  #dismiss(caller: Caller): void {
-    if (caller.heapIndex >= 0) this.core.timers.cancel(caller)
-    caller.resolve = undefined
-    caller.reject = undefined
-  }
+function fail(caller: Caller, error: unknown): void {
+  const { reject } = caller
+  caller.resolve = undefined
+  caller.reject = undefined
+  reject?.(error)
 }
 
 /** What an entity's actor is told: the command for whoever reads the trace, the rest for the runtime. */

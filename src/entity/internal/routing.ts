@@ -12,7 +12,7 @@ import { streamOf } from './codec.ts'
 import type { Core } from './core.ts'
 import { badName, badNumber, overloaded, requestMismatch, shuttingDown } from './faults.ts'
 import type { Kind } from './kind.ts'
-import { Caller, Request, type Asking, type Reject, type Resolve } from './request.ts'
+import { Follower, Request, type Asking, type Reject, type Resolve } from './request.ts'
 import { place } from './shelf.ts'
 
 /** How long an ask waits unless it says otherwise. */
@@ -39,9 +39,9 @@ export function askFor(
     )
       return
     if (core.isDraining) throw shuttingDown({ kind, id }, false)
-    const request = new Request(core, kind, id, command, asking, resolve, reject)
+    const request = new Request(kind, id, command, asking, resolve, reject)
     if (asking.requestId !== undefined) core.inFlight.set(asking.requestId, request)
-    core.timers.set(request, deadlineMs)
+    core.deadlines.add(request, deadlineMs)
     send(core, request)
   })
 }
@@ -98,9 +98,9 @@ function joined(
   const before = first.asking.fingerprint ?? ''
   if (before === fingerprint) {
     core.counts.coalesced++
-    const follower = new Caller(resolve, reject, first)
+    const follower = new Follower(first, resolve, reject)
     first.follow(follower)
-    core.timers.set(follower, deadlineMs)
+    core.deadlines.add(follower, deadlineMs)
   } else {
     core.counts.ledgerMismatches++
     reject(requestMismatch({ kind, id }, requestId, differingFields(before, fingerprint)))

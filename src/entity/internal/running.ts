@@ -115,7 +115,7 @@ function retryPostponed(entity: Active): void {
     const request = postponed[n]!
     decide(entity, request)
     if (entity.isDirty) n = 0
-    else if (request.postponedIn === entity) n++
+    else if (request.postponement !== undefined) n++
   }
   entity.isDirty = false
 }

@@ -42,14 +42,17 @@ export function makeTurn(
   also: readonly Leg[],
   at: number,
 ): readonly Event[] {
-  const recording = recordingOf(request, at)
-  let own = events
-  if (also.length > 0) own = addLegs(entity, request, events, also, recording)
   const { definition } = entity.kind
-  const encoded = own.map((event) => encodeEvent(definition, event, recording))
+  const recording = recordingOf(request, at)
+  const own = also.length > 0 ? addLegs(entity, request, events, also, recording) : events
+  const encoded: NewEvent[] = []
+  for (const event of own) {
+    const each = encodeEvent(definition, event, recording)
+    encoded.push(each)
+    request.chars += each.data.length
+  }
   request.events = encoded
   request.items += encoded.length
-  for (const { data } of encoded) request.chars += data.length
   if (definition.react !== undefined) {
     for (const [n, event] of own.entries())
       addReactions(entity, request, definition.react(event, entity.id), entity.tip.version + n + 1)
@@ -77,7 +80,7 @@ function addLegs(
   recording: Recording,
 ): readonly Event[] {
   const own = [...events]
-  const legs: EncodedLeg[] = []
+  const { legs } = request.extras
   for (const leg of also) {
     const kind = entity.core.kindOf(leg.entity)
     const stream = streamOf({ type: kind.type, id: leg.id })
@@ -96,7 +99,6 @@ function addLegs(
       for (const event of legEvents)
         addReactions(entity, request, definition.react(event, leg.id), undefined)
   }
-  request.legs = legs
   return own
 }
 
@@ -118,7 +120,7 @@ function addReactions(
     const value = JSON.stringify({ type: kind.type, id, command })
     return { key: `${from}.${n}`, value, kind, id, command }
   })
-  request.reactions = [...request.reactions, ...made]
+  request.extras.reactions.push(...made)
   request.items += made.length
   for (const { value } of made) request.chars += value.length
 }
