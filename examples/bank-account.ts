@@ -5,6 +5,10 @@
  * `decide` says what happens, `evolve` what it means. Both are pure functions. What was decided is on disk
  * before anybody is answered, so what was answered is still so after the end of the process.
  */
+import { mkdtempDisposableSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import {
   accept,
   answer,
@@ -13,10 +17,9 @@ import {
   type Entities,
   type EntityDefinition,
 } from '../src/entity/index.ts'
-import { memoryJournal, type Journal } from '../src/journal/index.ts'
+import { sqliteJournal } from '../src/journal/index.ts'
 import { createSystem } from '../src/kernel/index.ts'
 import { assert, unreachable } from '../src/std/index.ts'
-import { simulatedDisk } from '../src/testkit/index.ts'
 
 export const title = 'A bank account: what was answered survives a restart'
 
@@ -70,14 +73,11 @@ export const account: EntityDefinition<Account, AccountCommand, AccountEvent, Ac
   })
 
 export async function show(print: (line: string) => void): Promise<void> {
-  const disk = simulatedDisk()
-  const open = (): Promise<Journal> => memoryJournal({ disk: disk.mount() })
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bank-'))
 
-  await life(open, async (entities) => {
-    const { reply, version } = await entities.ask(account, 'ada', {
-      type: 'deposit',
-      amount: 5_000,
-    })
+  await life(folder.path, async (entities) => {
+    const deposit = { type: 'deposit', amount: 5_000 } as const
+    const { reply, version } = await entities.ask(account, 'ada', deposit)
     print(`deposited 50.00: balance ${euros(reply.balance)}, version ${version}`)
 
     const withdrawal = { type: 'withdraw', amount: 2_000 } as const
@@ -92,7 +92,7 @@ export async function show(print: (line: string) => void): Promise<void> {
   })
   print('closed everything, opened it again')
 
-  await life(open, async (entities) => {
+  await life(folder.path, async (entities) => {
     const { reply, version } = await entities.ask(account, 'ada', { type: 'look' })
     print(`balance ${euros(reply.balance)}, version ${version}`)
     const before = await entities.read(account, 'ada', { version: 1 })
@@ -102,11 +102,8 @@ export async function show(print: (line: string) => void): Promise<void> {
 }
 
 /** From start to orderly end: what was made last ends first. */
-async function life(
-  open: () => Promise<Journal>,
-  work: (entities: Entities) => Promise<void>,
-): Promise<void> {
-  await using journal = await open()
+async function life(directory: string, work: (entities: Entities) => Promise<void>): Promise<void> {
+  await using journal = await sqliteJournal({ directory })
   await using system = createSystem()
   await using entities = createEntities({ system, journal })
   await work(entities)
