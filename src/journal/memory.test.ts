@@ -235,6 +235,16 @@ describe('a journal in memory', () => {
     assert.equal(await journal.lookup('b'), undefined)
   })
 
+  test('keeps them in order over a restart as well', async () => {
+    const { journal, disk, clock } = await bench()
+    clock.advance(5_000)
+    await journal.commit(batch('a'))
+    await journal.close()
+    const again = await memoryJournal({ clock: virtualClock(), disk: disk.mount() })
+    await again.commit(batch('b'))
+    assert.equal((await again.lookup('b'))?.at, clock.now())
+  })
+
   test('is refused over a log that is damaged', async () => {
     const { journal, disk } = await bench()
     await journal.commit(batch('a'))

@@ -74,7 +74,6 @@ class Reader implements Subscription {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve() // so that the handler finds what subscribe has returned
     for (;;) {
       if (this.#isClosed) return
       this.#isStale = false

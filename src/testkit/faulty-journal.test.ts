@@ -96,4 +96,16 @@ describe('a troubled journal', () => {
       await journal.close()
     }
   })
+
+  test('is closed when everything was answered', async () => {
+    for (let seed = 0; seed < 30; seed++) {
+      const clock = virtualClock()
+      const journal = faultyJournal(await memoryJournal({ clock }), { seed, clock })
+      let isAnswered = false
+      const answered = (): void => void (isAnswered = true)
+      journal.commit({}).then(answered, answered)
+      await turnUntil(clock, journal.close())
+      assert.ok(isAnswered)
+    }
+  })
 })
