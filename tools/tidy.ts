@@ -77,6 +77,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
   'node:inspector': ['src/kernel/internal/watchdog'],
+  'node:os': ['src/journal/sqlite/opening.ts'], // the name of the machine
   'node:sqlite': ['src/journal/sqlite/'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it
   'node:worker_threads': ['src/kernel/internal/watchdog', 'src/journal/sqlite/'],

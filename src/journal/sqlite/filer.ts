@@ -23,12 +23,19 @@ import {
   post,
   STATUS,
   Words,
-  type FilerData,
   type FromFiler,
   type Read,
   type Start,
   type ToFiler,
 } from './wire.ts'
+
+export type FilerData = Readonly<{
+  directory: string
+  retentionMs: number
+  words: SharedArrayBuffer
+  main: MessagePort
+  writer: MessagePort
+}>
 
 /** Without anything new for so long, what is on the desk is filed. */
 const IDLE_MS = 10
@@ -181,15 +188,22 @@ class Filer {
     this.#words.flushes = flushes
   }
 
-  /** Sleeps; where nothing has come for a while, there is something to do about that. */
   #rest(seen: number): void {
     const { status } = this.#words
-    const hasMore = this.#filing.filed < this.#filing.last
-    const ms =
-      status === STATUS.full ? RETRY_MS : status === STATUS.well && hasMore ? IDLE_MS : Infinity
-    if (this.#words.filerSleep(seen, ms)) return
-    this.#target = this.#filing.last
-    if (status === STATUS.full) this.#words.status = STATUS.well
+    if (status === STATUS.full) {
+      if (this.#words.filerSleep(seen, RETRY_MS)) return
+      this.#words.status = STATUS.well
+      this.#target = this.#filing.last
+    } else if (status === STATUS.well && this.#filing.filed < this.#filing.last) {
+      // Nobody says that a group has come while there is something left to do: a look now and then
+      // costs less than being woken for each.
+      const isAwake = this.#words.filerSleep(seen, IDLE_MS)
+      if (!isAwake && !this.#takeIn()) this.#target = this.#filing.last
+    } else {
+      this.#words.isFilerResting = true
+      if (!this.#takeIn()) this.#words.filerSleep(seen, Infinity)
+      this.#words.isFilerResting = false
+    }
   }
 
   /** What goes wrong with the tables: no room passes, damage stays, anything else ends it all. */

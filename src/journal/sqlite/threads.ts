@@ -7,16 +7,16 @@
  */
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { PRODUCT } from '../../std/index.ts'
+import type { FilerData } from './filer.ts'
 import {
   post,
   Words,
-  type FilerData,
   type FromFiler,
   type FromWriter,
   type ToFiler,
   type ToWriter,
-  type WriterData,
 } from './wire.ts'
+import type { WriterData } from './writer.ts'
 
 export interface Listener {
   onWriter(message: FromWriter): void

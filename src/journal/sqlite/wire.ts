@@ -99,6 +99,7 @@ export type Status = (typeof STATUS)[keyof typeof STATUS]
 const WRITER = 0
 const FILER = 1
 const STATUS_AT = 2
+const RESTING_AT = 3
 
 /** The words that all three share. */
 export class Words {
@@ -118,6 +119,16 @@ export class Words {
 
   wakeFiler(): void {
     this.#wake(FILER)
+  }
+
+  /** Wakes the filer if it would not look by itself before long. */
+  nudgeFiler(): void {
+    if (Atomics.load(this.#words, RESTING_AT) === 1) this.#wake(FILER)
+  }
+
+  /** Whether the filer has nothing to do and must be told when it has. */
+  set isFilerResting(is: boolean) {
+    Atomics.store(this.#words, RESTING_AT, is ? 1 : 0)
   }
 
   get writerSeen(): number {
@@ -170,22 +181,6 @@ export class Words {
     Atomics.notify(this.#words, word)
   }
 }
-
-export type FilerData = Readonly<{
-  directory: string
-  retentionMs: number
-  words: SharedArrayBuffer
-  main: MessagePort
-  writer: MessagePort
-}>
-
-export type WriterData = Readonly<{
-  directory: string
-  retentionMs: number
-  words: SharedArrayBuffer
-  main: MessagePort
-  filer: MessagePort
-}>
 
 /** What is posted has gone before this returns; whoever it is for must still be woken. */
 export function post(

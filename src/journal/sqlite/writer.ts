@@ -30,8 +30,15 @@ import {
   type FromWriter,
   type Start,
   type ToWriter,
-  type WriterData,
 } from './wire.ts'
+
+export type WriterData = Readonly<{
+  directory: string
+  retentionMs: number
+  words: SharedArrayBuffer
+  main: MessagePort
+  filer: MessagePort
+}>
 
 /** Buffers of entries that make a group together, and how they were judged. */
 type Group = {
@@ -66,6 +73,8 @@ class Writer {
   #position: number
   #at: number
   #released = 0
+  /** What the filer was told that will be written over next. */
+  #wanted = 0
   #isReadOnly = false
   #isClosing = false
   #flushMs = 0
@@ -253,6 +262,8 @@ class Writer {
     const { buffer } = bytes
     const head = { number, at: this.#at, position, count, wanted }
     post(this.#filer, { type: 'group', buffer, ...head }, [buffer])
+    if (wanted === this.#wanted) return this.#words.nudgeFiler()
+    this.#wanted = wanted
     this.#words.wakeFiler()
   }
 
