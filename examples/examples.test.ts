@@ -4,7 +4,6 @@ import { describe, test } from 'node:test'
 
 import { createEntities, leg, type Entities } from '../src/entity/index.ts'
 import { memoryJournal } from '../src/journal/index.ts'
-import { silentLog } from '../src/std/index.ts'
 import { explore, given, inbox, stage, world, type World } from '../src/testkit/index.ts'
 import * as pipeline from './back-pressure-pipeline.ts'
 import * as bank from './bank-account.ts'
@@ -24,10 +23,10 @@ async function shown(example: Example): Promise<string[]> {
   return lines
 }
 
-/** They end with their world, and nobody has to hear of it. */
+/** They end with their world. */
 async function entitiesOf({ system, clock }: World): Promise<Entities> {
   const journal = await memoryJournal({ clock })
-  return createEntities({ system, journal, definitions: [shop.cart], log: silentLog })
+  return createEntities({ system, journal, definitions: [shop.cart] })
 }
 
 describe('the examples', () => {
