@@ -246,25 +246,4 @@ describe('an alarm', () => {
       assert.equal((await entities.read(clock, 'a')).state.rang.length, 1)
     }
   })
-
-  test('is one of many: those due later are read when their time comes near', async () => {
-    await using stage = await scene({}, { stepsMax: 10_000_000 })
-    const { earth, entities, another } = stage
-    const now = earth.clock.now()
-    for (let n = 0; n < 2_500; n++)
-      await earth.until(
-        entities.ask(clock, `c-${n}`, { type: 'set', at: now + 60_000 + (n % 25) * 10_000 }),
-      )
-    await earth.until(entities.drain())
-    const later = another({ definitions: [clock] })
-    await earth.advance(100)
-    for (let n = 0; n <= 26; n++) {
-      await earth.advance(10_000)
-      const due = Math.max(
-        0,
-        Math.min(25, Math.floor((earth.clock.now() - now - 60_000) / 10_000) + 1),
-      )
-      assert.equal(later.metrics().alarms, due * 100)
-    }
-  })
 })

@@ -179,27 +179,4 @@ describe('a reaction', () => {
     await assert.rejects(earth.until(entities.ask(bad, 'a', 'x')), { code: 'decide-failed' })
     assert.equal((await earth.until(entities.ask(bad, 'a', 'look'))).version, 0)
   })
-
-  test('of very many waits on record where memory holds no more', async () => {
-    type Burst = EntityDefinition<number, number, { type: 'burst'; count: number }, null>
-    const burst: Burst = entity({
-      type: 'burst',
-      version: 1,
-      initial: () => 0,
-      decide: (_n, count) => accept([{ type: 'burst', count }], null),
-      evolve: (n) => n + 1,
-      react: ({ count }) =>
-        Array.from({ length: count }, (_, n) => message(shelf, `s-${n % 50}`, { item: 'a' })),
-    })
-    await using stage = await scene({}, { stepsMax: 10_000_000 })
-    const { earth, entities } = stage
-    await earth.until(entities.ask(burst, 'a', 7_000))
-    await earth.until(entities.ask(burst, 'a', 7_000))
-    await earth.until(() => entities.metrics().reactions === 14_000)
-    await earth.advance(100)
-    assert.equal(await undelivered(stage), 0)
-    let count = 0
-    for (let n = 0; n < 50; n++) count += (await entities.read(shelf, `s-${n}`)).state['a'] ?? 0
-    assert.equal(count, 14_000)
-  })
 })

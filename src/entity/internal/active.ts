@@ -46,6 +46,8 @@ export class Active {
   declare readonly stream: string
   /** How often in a row it could not be brought back before. */
   declare readonly attempts: number
+  /** It may read its history. */
+  declare hasPermit: boolean
   declare ref: Ref<EntityMessage> | undefined
   declare phase: EntityPhase
   /** Why it takes no command any more. */
@@ -115,6 +117,7 @@ export class Active {
     this.id = id
     this.stream = stream
     this.attempts = attempts
+    this.hasPermit = false
     this.ref = undefined
     this.phase = 'activating'
     this.over = undefined
@@ -239,6 +242,7 @@ export class Active {
     this.stay()
     this.core.population.remove(this)
     this.core.contention.leave(this)
+    this.core.permits.giveBack(this)
     this.resume()
     for (const tell of this.onGone.splice(0)) tell()
   }

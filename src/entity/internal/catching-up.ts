@@ -5,7 +5,7 @@
  */
 import { Accident } from '../../std/index.ts'
 import type { Active } from './active.ts'
-import { bringBack } from './bringing-back.ts'
+import { bringBackAgain } from './bringing-back.ts'
 import { decodeEvent } from './codec.ts'
 import { dueOf } from './deciding.ts'
 import { failWith } from './failing.ts'
@@ -26,7 +26,7 @@ export async function catchUp(entity: Active): Promise<void> {
       need === 'tail' &&
       (await within(core.timers, ms, readTail(entity), () => tooSlow(entity, ms)))
     const failure =
-      need === 'all' || (need === 'tail' && !isFolded) ? await bringBack(entity) : undefined
+      need === 'all' || (need === 'tail' && !isFolded) ? await bringBackAgain(entity) : undefined
     if (failure !== undefined) throw failure
   } catch (error) {
     if (entity.over === undefined) failWith(entity, error)

@@ -4,7 +4,7 @@
  * Entities that could not be brought back before have a line of their own and at most half of the
  * permits, so that a herd of broken ones keeps nobody else from waking.
  */
-import { Deque } from '../../std/index.ts'
+import { Deque, type Accident } from '../../std/index.ts'
 import type { Active } from './active.ts'
 import { overloaded } from './faults.ts'
 
@@ -12,6 +12,13 @@ import { overloaded } from './faults.ts'
 export const ACTIVATIONS_DEFAULT = 50
 /** Entities that may wait for a permit; one more is refused. */
 export const ACTIVATIONS_WAITING_MAX = 100_000
+
+type Waiting = Readonly<{ entity: Active; onGranted: () => void }>
+
+class Line {
+  busy = 0
+  readonly waiting: Deque<Waiting> = new Deque()
+}
 
 export class Permits {
   readonly #max: number
@@ -22,30 +29,41 @@ export class Permits {
     this.#max = max
   }
 
-  get waiting(): number {
-    return this.#fresh.waiting.length + this.#failed.waiting.length
-  }
-
-  /** True where there is one at once. */
-  take(entity: Active): boolean {
+  /** Gives a permit at once, or calls back when there is one; refuses where too many wait already. */
+  request(entity: Active, onGranted: () => void): 'granted' | 'waiting' | Accident {
     const line = this.#lineOf(entity)
-    if (!this.#mayGo(line)) return false
-    line.busy++
-    return true
-  }
-
-  wait(entity: Active): Promise<void> {
-    return new Promise((resolve) => this.#lineOf(entity).waiting.pushBack(resolve))
-  }
-
-  giveBack(entity: Active): void {
-    this.#lineOf(entity).busy--
-    for (const line of [this.#fresh, this.#failed]) {
-      while (line.waiting.length > 0 && this.#mayGo(line)) {
-        line.busy++
-        line.waiting.popFront()?.()
-      }
+    if (this.#mayGo(line)) {
+      this.#give(line, entity)
+      return 'granted'
     }
+    const waiting = this.#fresh.waiting.length + this.#failed.waiting.length
+    if (waiting >= ACTIVATIONS_WAITING_MAX)
+      return overloaded(entity, `${waiting} entities wait to be woken`, ACTIVATIONS_WAITING_MAX)
+    line.waiting.pushBack({ entity, onGranted })
+    return 'waiting'
+  }
+
+  /** Without effect where it has none. */
+  giveBack(entity: Active): void {
+    if (!entity.hasPermit) return
+    entity.hasPermit = false
+    this.#lineOf(entity).busy--
+    this.#grant(this.#fresh)
+    this.#grant(this.#failed)
+  }
+
+  #grant(line: Line): void {
+    while (line.waiting.length > 0 && this.#mayGo(line)) {
+      const next = line.waiting.popFront()
+      if (next === undefined || next.entity.isGone) continue // it gave up meanwhile
+      this.#give(line, next.entity)
+      next.onGranted()
+    }
+  }
+
+  #give(line: Line, entity: Active): void {
+    line.busy++
+    entity.hasPermit = true
   }
 
   #mayGo(line: Line): boolean {
@@ -56,22 +74,4 @@ export class Permits {
   #lineOf({ attempts }: Active): Line {
     return attempts === 0 ? this.#fresh : this.#failed
   }
-}
-
-class Line {
-  busy = 0
-  readonly waiting: Deque<() => void> = new Deque()
-}
-
-/** The reason why not, where too many wait already. */
-export async function requestPermit(permits: Permits, entity: Active): Promise<unknown> {
-  if (permits.take(entity)) return undefined
-  if (permits.waiting >= ACTIVATIONS_WAITING_MAX)
-    return overloaded(
-      entity,
-      `${permits.waiting} entities wait to be woken`,
-      ACTIVATIONS_WAITING_MAX,
-    )
-  await permits.wait(entity)
-  return undefined
 }

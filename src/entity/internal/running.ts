@@ -56,7 +56,7 @@ function take(entity: Active, ctx: Context<EntityMessage>, request: Request): St
 }
 
 /** The actor ends with the last command that was told to it. */
-function ending(entity: Active): Step<EntityMessage> {
+export function ending(entity: Active): Step<EntityMessage> {
   return entity.isGone && entity.queued === 0 ? 'stopped' : 'same'
 }
 
