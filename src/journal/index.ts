@@ -42,3 +42,6 @@ export {
   type SqliteJournal,
   type SqliteJournalOptions,
 } from './sqlite/engine.ts'
+export { repairDirectory, verifyDirectory } from './sqlite/errand.ts'
+export type { RepairOptions } from './sqlite/repair.ts'
+export type { Finding, FindingType, Loss, RepairReport, VerifyReport } from './sqlite/report.ts'
