@@ -24,5 +24,7 @@ if (import.meta.main) {
     await example.show((line) => console.log(`     ${line}`))
     console.log(`     · ${Math.round(systemClock.monotonic() - startMs)} ms`)
   }
-  console.log('\nThat was the tour. ARCHITECTURE.md tells how it works inside.')
+  console.log(
+    '\nThat was the tour. docs/guides/tutorial.md is next; ARCHITECTURE.md tells how it works.',
+  )
 }
