@@ -8,7 +8,7 @@ import { answer } from './command.ts'
 const manifest = new URL('../../package.json', import.meta.url)
 const { version }: { version: string } = JSON.parse(readFileSync(manifest, 'utf8'))
 
-const { text, exitCode } = answer(process.argv.slice(2), {
+const { text, exitCode } = await answer(process.argv.slice(2), {
   product: version,
   node: process.version,
 })
