@@ -10,6 +10,7 @@
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { Accident, PRODUCT, systemClock, type Clock, type Fault } from '../../std/index.ts'
 import { closed, failed, unknownOutcome } from '../accidents.ts'
 import { checkKeys, checkPage, checkPlace, checkReadName, checkReadText } from '../checking.ts'
@@ -202,7 +203,7 @@ class Engine implements SqliteJournal {
 
   async verify(): Promise<VerifyReport> {
     this.#refuseUnlessReadable()
-    await this.#asking.ask({ type: 'settle' })
+    await this.#asking.ask({ type: 'settle' }).catch(() => undefined) // what is there is looked at
     return runErrand({ type: 'verify', file: join(this.#directory, TABLES_FILE) })
   }
 
@@ -345,6 +346,7 @@ function afterOf(page: Page<string> | undefined): string | undefined {
 
 /** Whoever starts the process again finds out what is on disk; this one cannot. */
 function leave(why: Accident): never {
-  writeSync(STDERR, `${PRODUCT}: the journal has failed: ${why.message}\n`)
+  const { cause = why.cause } = why.detail
+  writeSync(STDERR, `${PRODUCT}: the journal has failed: ${why.message} (${inspect(cause)})\n`)
   process.exit(FAILED_EXIT_CODE)
 }

@@ -5,6 +5,7 @@ const IO_ERROR = 10
 const CORRUPT = 11
 const FULL = 13
 const CANNOT_OPEN = 14
+const CONSTRAINT = 19
 const NOT_A_DATABASE = 26
 
 /** The primary code is the low byte; the rest says where it happened. */
@@ -26,6 +27,11 @@ export function isFull(error: unknown): boolean {
 export function isCorrupt(error: unknown): boolean {
   const code = codeOf(error)
   return code === CORRUPT || code === NOT_A_DATABASE
+}
+
+/** A row is in the way that cannot be there. */
+export function isContradiction(error: unknown): boolean {
+  return codeOf(error) === CONSTRAINT
 }
 
 /** The disk did not do what it was asked; what it holds is unknown until it is read back. */

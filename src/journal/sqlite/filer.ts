@@ -13,7 +13,7 @@ import { Accident, fault, unreachable } from '../../std/index.ts'
 import { readOnly, unknownOutcome } from '../accidents.ts'
 import { READ_LIMIT_MAX } from '../journal.ts'
 import { damaged } from './damage.ts'
-import { isCorrupt, isFull } from './errors.ts'
+import { isContradiction, isCorrupt, isFull } from './errors.ts'
 import type { Filing } from './filing.ts'
 import { removeIntake } from './intake.ts'
 import { openDirectory, type Opened } from './opening.ts'
@@ -130,6 +130,8 @@ class Filer {
     this.#tell()
     this.#answer(id, () => {
       if (this.#words.status === STATUS.full) throw readOnly()
+      if (this.#words.status !== STATUS.well)
+        throw damaged('not everything can be filed into the tables', { table: 'unknown' })
       return undefined
     })
   }
@@ -216,8 +218,11 @@ class Filer {
         this.#words.status = STATUS.full
         return
       }
-      const why = faultOf(error, unknownOutcome)
-      if (!isCorrupt(error) && why.code !== 'damaged') throw error
+      const why = faultOf(error, (cause) =>
+        damaged(`the tables are damaged: ${String(cause)}`, { table: 'unknown' }, cause),
+      )
+      const isOther = !(error instanceof Accident) && !isCorrupt(error) && !isContradiction(error)
+      if (isOther || why.code !== 'damaged') throw error
       this.#words.status = STATUS.damaged
       this.#say({ type: 'damaged', fault: why })
     }

@@ -197,9 +197,11 @@ export function done(): never {
   for (;;) Atomics.wait(word, 0, 0)
 }
 
-/** Faults go from thread to thread as they are; of anything else the text. */
+/** Faults go from thread to thread as they are; of anything else what it says. */
 export function faultOf(error: unknown, otherwise: (cause: unknown) => Accident): Fault {
-  return isAccident(error) ? error.fault : otherwise(error).fault
+  if (isAccident(error)) return error.fault
+  const { detail, ...why } = otherwise(error).fault
+  return { ...why, detail: { ...detail, cause: String(error) } }
 }
 
 function isAccident(error: unknown): error is Accident {
