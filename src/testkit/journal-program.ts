@@ -23,7 +23,7 @@ import {
   ODD_NAMES,
   type Marked,
 } from './journal-writer.ts'
-import { hop, settling } from './settling.ts'
+import { hop } from './settling.ts'
 import { isError } from './show.ts'
 import { virtualClock, type VirtualClock } from './virtual-clock.ts'
 
@@ -46,7 +46,7 @@ export type JournalPlay = Readonly<{
 type Step = 'commit' | 'read' | 'fence' | 'reopen' | 'crash' | 'pass' | 'forget'
 
 /** A commit that was called, and what came of it; nothing yet, or never, where it crashed. */
-type Called = Marked & { came?: CommitResult | Accident }
+type Called = Marked & { came?: CommitResult | Accident; settled: Promise<void> }
 
 const STEPS_DEFAULT = 16
 const RETENTION_MS = 3_600_000
@@ -93,6 +93,7 @@ class Play {
   readonly #model = new JournalModel()
   readonly #writer: JournalWriter
   readonly #seen: StoredEvent[] = []
+  #onSeen: () => void = () => undefined
   #journal!: Journal
   #follower!: Subscription
 
@@ -137,7 +138,7 @@ class Play {
     switch (step) {
       case 'commit': {
         const called = this.#call()
-        await this.#wait(settled(called))
+        await this.#wait(Promise.all(called.map(({ settled }) => settled)))
         return this.#agree(called)
       }
       case 'read':
@@ -165,7 +166,10 @@ class Play {
     this.#follower = this.#journal.subscribe({
       after: this.#seen.length,
       limit: 1 + this.#random.below(7),
-      handle: (events) => void this.#seen.push(...events),
+      handle: (events) => {
+        this.#seen.push(...events)
+        this.#onSeen()
+      },
     })
     this.#follower.ended.catch(() => undefined) // the journal failed: what it was asked says so too
   }
@@ -177,11 +181,12 @@ class Play {
 
   #call(): Called[] {
     return Array.from({ length: 1 + this.#random.below(6) }, () => {
-      const call: Called = this.#writer.batch()
-      this.#journal.commit(call.batch).then(
-        (result) => (call.came = result),
-        (error) => (call.came = accident(error)),
+      const call: Called = { ...this.#writer.batch(), settled: Promise.resolve() }
+      call.settled = this.#journal.commit(call.batch).then(
+        (result) => void (call.came = result),
+        (error) => void (call.came = accident(error)),
       )
+      call.settled.catch(() => undefined) // where it crashes, nobody waits for it
       return call
     })
   }
@@ -321,10 +326,14 @@ class Play {
         assert.deepEqual(await journal.snapshots(stream, fold), model.snapshotsOf(stream, fold))
   }
 
+  /** Settles when the follower has seen as much as there is, or has ended. */
   async #caughtUp(): Promise<void> {
     const last = this.#model.events.length
-    const hasEnded = settling(this.#follower.ended)
-    while (this.#follower.position < last && !hasEnded()) await hop()
+    const seen = new Promise<void>((resolve) => {
+      this.#onSeen = () => this.#seen.length >= last && resolve()
+      this.#onSeen()
+    })
+    await Promise.race([seen, this.#follower.ended.catch(() => undefined)])
   }
 
   #wait<T>(promise: Promise<T>): Promise<T> {
@@ -334,10 +343,6 @@ class Play {
 
 function isDoubtful({ came }: Called): boolean {
   return came === undefined || (came instanceof Accident && came.code === 'unknown-outcome')
-}
-
-async function settled(called: readonly Called[]): Promise<void> {
-  while (called.some(({ came }) => came === undefined)) await hop()
 }
 
 function accident(error: unknown): Accident {
