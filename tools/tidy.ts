@@ -27,6 +27,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** What holds a folder's workings to a model, or tests with them, and therefore looks at them from outside. */
 const INSIDERS: Readonly<Record<string, string>> = {
   'test/kernel/': 'kernel',
+  'test/journal/': 'journal',
   'test/entity/': 'entity',
   'src/testkit/given': 'entity',
   'src/testkit/replay': 'entity',

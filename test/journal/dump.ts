@@ -19,11 +19,17 @@ export type Dump = Readonly<{
   answers: readonly StoredAnswer[]
 }>
 
+/** As much of a journal as a dump is made from. */
+export type Readable = Pick<
+  Journal,
+  'lookup' | 'position' | 'readAll' | 'readRecords' | 'readStream' | 'snapshots' | 'streams'
+>
+
 export const FOLD = 'fold-1'
 export const COLLECTIONS: readonly string[] = ['queue', 'leases', 'marks']
 
 /** A ledger cannot be listed, so `keys` says what to look up. */
-export async function dumpOf(journal: Journal, keys: readonly string[]): Promise<Dump> {
+export async function dumpOf(journal: Readable, keys: readonly string[]): Promise<Dump> {
   const answers = Promise.all(keys.map((key) => journal.lookup(key)))
   const events = await paged(
     (page) => journal.readAll(page),

@@ -85,13 +85,15 @@ async function live(
 ): Promise<void> {
   const ending = drawEnding(dice)
   const seed = dice.below(2 ** 32)
-  if (ending.type === 'after') return loadToDeath({ directory }, history, tally, seed, ending)
+  const size = dice.below(6) === 0 ? ({ size: 'large' } as const) : {}
+  if (ending.type === 'after')
+    return loadToDeath({ directory }, history, tally, seed, { ...ending, ...size })
   const line = `!kill ${ending.call} ${ending.nth}`
   const when = ending.early ? 'early' : 'late'
-  await loadToDeath({ directory, faults: {} }, history, tally, seed, { [when]: line })
+  await loadToDeath({ directory, faults: {} }, history, tally, seed, { [when]: line, ...size })
 }
 
-type Fate = Readonly<{ reports?: number; early?: string; late?: string }>
+type Fate = Readonly<{ reports?: number; early?: string; late?: string; size?: 'large' }>
 
 /** Says to the shim what is in `fate` before the journal is open, or once it is under load. */
 async function loadToDeath(
@@ -99,7 +101,7 @@ async function loadToDeath(
   history: History,
   tally: Tally,
   seed: number,
-  { reports, early, late }: Fate = {},
+  { reports, early, late, size }: Fate = {},
 ): Promise<void> {
   let heard = 0
   await using subject = listen(options, history, () => {
@@ -118,7 +120,12 @@ async function loadToDeath(
     if (dump === undefined) return
     count(tally, history.settle(dump))
     if (late !== undefined) subject.tell({ type: 'faults', line: late })
-    subject.tell({ type: 'load', options: { ...history.start(), seed }, watched: true })
+    const start = history.start()
+    subject.tell({
+      type: 'load',
+      options: { ...start, seed, ...(size && { size }) },
+      watched: true,
+    })
   }
 }
 

@@ -25,8 +25,11 @@ export type LoadOptions = Start &
     clients?: number
     /** Batches a client has under way at most. */
     burst?: number
-    /** The batches are as small as can be, none is refused, and no fence is taken. */
-    small?: boolean
+    /**
+     * Small batches are as small as can be, none is refused, and no fence is taken. Large ones fill in
+     * a few dozen whatever is filled by turns.
+     */
+    size?: 'small' | 'large'
   }>
 
 const FENCE = 'load'
@@ -41,7 +44,7 @@ export async function load(
 ): Promise<void> {
   const { clients = 6, burst = 3, batches = Infinity, seed } = options
   const dice = random(seed)
-  const token = options.small === true ? 0 : await journal.takeFence(FENCE)
+  const token = options.size === 'small' ? 0 : await journal.takeFence(FENCE)
   if (token > 0) say({ type: 'took', fence: FENCE, token })
   const writer = new BatchWriter(options, token, dice.fork())
   const end = options.next + batches
@@ -56,7 +59,7 @@ export async function load(
 
   function commitOne(): Promise<void> {
     const n = writer.next
-    const batch = options.small === true ? writer.smallOne() : writer.anyOne()
+    const batch = options.size === 'small' ? writer.smallOne() : writer.anyOne()
     say({ type: 'asked', n, batch })
     return commit(journal, n, batch, say)
   }
@@ -84,8 +87,10 @@ class BatchWriter {
   readonly #keys: string[]
   readonly #token: number
   readonly #dice: Random
+  readonly #largest: number
 
-  constructor({ next, versions, keys }: Start, token: number, dice: Random) {
+  constructor({ next, versions, keys, size }: LoadOptions, token: number, dice: Random) {
+    this.#largest = size === 'large' ? 800_000 : 9_000
     this.next = next
     this.#versions = new Map(Object.entries(versions))
     this.#keys = [...keys]
@@ -152,7 +157,8 @@ class BatchWriter {
   }
 
   #event(n: number): NewEvent {
-    const size = this.#dice.below(40) === 0 ? 9_000 : this.#dice.below(120)
+    const isLarge = this.#dice.below(this.#largest > 9_000 ? 4 : 40) === 0
+    const size = isLarge ? this.#dice.below(this.#largest) : this.#dice.below(120)
     return {
       type: 'moved',
       version: 1,

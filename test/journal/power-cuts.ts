@@ -7,18 +7,20 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { sqliteJournal } from '../../src/journal/index.ts'
 import { random, type Random } from '../../src/std/index.ts'
 import type { Report } from './child.ts'
-import { dumpOf } from './dump.ts'
 import { History } from './history.ts'
+import { checkImage } from './image.ts'
 import { readRecordings, RecordedDisk, type Deed, type Luck } from './recording.ts'
-import { freshDirectory, isSaying, Subject, workplace, type SubjectOptions } from './subject.ts'
+import { freshDirectory, isSaying, Subject, workplace } from './subject.ts'
 
 export type Run = Readonly<{ base: string; deeds: readonly Deed[] }>
 
 /** Power is cut before deed number `before` is done. */
 export type Cut = Readonly<{ before: number; luck: Luck }>
+
+/** One image in so many is opened with all that belongs to it. */
+const WHOLE_EVERY = 10
 
 type RunOptions = Readonly<{
   name: string
@@ -26,15 +28,15 @@ type RunOptions = Readonly<{
   batches: number
   /** No batch is asked for before the last was answered, so that each has a flush of its own. */
   oneByOne?: boolean
+  large?: boolean
   /** Said to the shim before the journal is opened, and once it is. */
   faults?: readonly string[]
   laterFaults?: readonly string[]
-  nodeArgs?: SubjectOptions['nodeArgs']
 }>
 
 /** From an empty directory to a clean end, with the journal opened a second time in the middle. */
 export async function recordRun(options: RunOptions): Promise<Run> {
-  const { name, seed, batches, oneByOne, faults = [], laterFaults = [], nodeArgs = [] } = options
+  const { name, seed, batches, oneByOne, large, faults = [], laterFaults = [] } = options
   const directory = freshDirectory(name)
   const base = freshDirectory(`${name}-base`)
   const logs = [0, 1].map((half) => join(workplace(), `${name}-${half}.log`))
@@ -45,7 +47,6 @@ export async function recordRun(options: RunOptions): Promise<Run> {
     await using subject = new Subject({
       directory,
       faults: { log },
-      nodeArgs,
       onReport: (report) => isSaying(report) && history.note(report),
     })
     for (const line of faults) subject.tell({ type: 'faults', line })
@@ -57,6 +58,7 @@ export async function recordRun(options: RunOptions): Promise<Run> {
       seed: seed + half,
       batches: Math.ceil(batches / 2),
       ...(oneByOne === true && { clients: 1, burst: 1 }),
+      ...(large === true && { size: 'large' as const }),
     }
     subject.tell({ type: 'load', options: load, watched: true })
     await subject.report('loaded')
@@ -64,10 +66,21 @@ export async function recordRun(options: RunOptions): Promise<Run> {
   return { base, deeds: readRecordings(logs) }
 }
 
-/** The worst moments there are: each flush is about to end, and all that is not flushed is lost. */
+/**
+ * The worst moments there are: each flush is about to end, and all that is not flushed is lost. Once
+ * after each change of names, that change is the only thing that is not.
+ */
 export function worstCuts({ deeds }: Run): Cut[] {
-  const flushes = deeds.flatMap(({ type }, before) => (type === 'sync' ? [before] : []))
-  return [...flushes, deeds.length].map((before) => ({ before, luck: 'none' }))
+  const cuts: Cut[] = []
+  let hasRenamed = false
+  for (const [before, { type }] of [...deeds, { type: 'sync' } as const].entries()) {
+    if (type === 'create' || type === 'unlink' || type === 'rename') hasRenamed = true
+    if (type !== 'sync') continue
+    cuts.push({ before, luck: 'none' })
+    if (hasRenamed || before === deeds.length) cuts.push({ before, luck: 'names' })
+    hasRenamed = false
+  }
+  return cuts
 }
 
 export function randomCuts({ deeds }: Run, dice: Random, count: number): Cut[] {
@@ -80,40 +93,34 @@ export function randomCuts({ deeds }: Run, dice: Random, count: number): Cut[] {
 /** Throws at the first cut after which something is wrong; says how many images were good. */
 export async function checkCuts(run: Run, cuts: readonly Cut[]): Promise<number> {
   const disk = new RecordedDisk(run.base)
-  let text = ''
-  let done = 0
-  for (const { before, luck } of cuts.toSorted((a, b) => a.before - b.before)) {
-    for (; done < before; done++) {
+  const image = join(workplace(), 'image')
+  let [text, done] = ['', 0]
+  for (const [n, cut] of cuts.toSorted((a, b) => a.before - b.before).entries()) {
+    for (; done < cut.before; done++) {
       const deed = run.deeds[done]!
       disk.do(deed)
       if (deed.type === 'said') text += deed.text
     }
-    const image = join(workplace(), 'image')
-    disk.cut(image, luck)
+    disk.cut(image, cut.luck)
     try {
-      await checkImage(image, historyOf(text))
+      await checkImage(image, historyOf(text), n % WHOLE_EVERY === 0)
     } catch (error) {
-      const kept = typeof luck === 'string' ? luck : `as seed ${luck.seed} has it`
-      throw new Error(
-        `power was cut before deed ${before} of ${run.deeds.length}, kept of what was not flushed: ${kept}`,
-        { cause: error },
-      )
+      throw failure(run, cut, error)
     }
   }
   return cuts.length
 }
 
-async function checkImage(directory: string, history: History): Promise<void> {
-  {
-    await using journal = await sqliteJournal({ directory })
-    history.settle(await dumpOf(journal, history.keys))
-  }
+function failure({ deeds }: Run, { before, luck }: Cut, cause: unknown): Error {
+  const kept = typeof luck === 'string' ? luck : `as seed ${luck.seed} has it`
+  const where = `power was cut before deed ${before} of ${deeds.length}`
+  return new Error(`${where}, kept of what was not flushed: ${kept}`, { cause })
 }
 
-function historyOf(text: string): History {
+/** What an observer knew at a cut: a word that was cut off is none. */
+export function historyOf(text: string): History {
   const history = new History()
-  const lines = text.split('\n').slice(0, -1)
-  for (const line of lines) {
+  for (const line of text.split('\n').slice(0, -1)) {
     const report = JSON.parse(line) as Report
     if (isSaying(report)) history.note(report)
     if (report.type === 'dumped') history.settle(report.dump)

@@ -76,6 +76,7 @@ describe('a power cut', () => {
     ]
     assert.deepEqual(found(deeds, 'none'), { old: 'old' })
     assert.deepEqual(found(deeds, 'all'), {})
+    assert.deepEqual(found(deeds.slice(0, 2), 'names'), { older: 'old' })
     assert.deepEqual(found(deeds.slice(0, 2), 'all'), { older: 'o' })
   })
 

@@ -5,10 +5,19 @@
  * any order; a name that was made, removed or changed since the directory was flushed may be so or not,
  * but no later change without the earlier ones. What a failed flush should have kept is on no disk, and
  * no later flush brings it back, since the system has taken it for written. All of that is drawn at random, or nothing at all of it
- * is kept, which is the worst case for what was acknowledged.
+ * is kept, or of it the names alone, which are the worst cases for what was acknowledged.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 import type { Random } from '../../src/std/index.ts'
@@ -22,8 +31,8 @@ export type Deed =
   | Readonly<{ type: 'rename'; path: string; to: string }>
   | Readonly<{ type: 'said'; text: string }>
 
-/** How much of what was not flushed is found after the cut. */
-export type Luck = 'none' | 'all' | Random
+/** How much of what was not flushed is found after the cut: of content and names, or of names alone. */
+export type Luck = 'none' | 'names' | 'all' | Random
 
 type Content =
   | Readonly<{ type: 'write'; offset: number; data: Buffer }>
@@ -34,6 +43,7 @@ type Naming = Extract<Deed, { type: 'create' | 'unlink' | 'rename' }>
 const DIRECTORY = ''
 const HEAD_BYTES = 24
 const SECTORS = [512, 4_096]
+const ZEROS = Buffer.alloc(65_536)
 
 /** Recordings of one process after the other in the same directory, as one. */
 export function readRecordings(paths: readonly string[]): Deed[] {
@@ -134,7 +144,7 @@ export class RecordedDisk {
     for (const { deed, file } of this.#namings.slice(0, kept)) rename(names, deed, file)
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
-    for (const [name, file] of names) writeFileSync(join(directory, name), file.after(luck))
+    for (const [name, file] of names) writeSparse(join(directory, name), file.after(luck))
   }
 
   #file(path: string): DiskFile {
@@ -169,7 +179,7 @@ class DiskFile {
   }
 
   after(luck: Luck): Buffer {
-    if (luck === 'none' || this.pending.length === 0) return this.#safe.buffer
+    if (luck === 'none' || luck === 'names' || this.pending.length === 0) return this.#safe.buffer
     const found = new Bytes(Buffer.from(this.#safe.buffer))
     const contents = this.pending.map(({ content }) => content)
     if (luck === 'all') for (const content of contents) found.apply(content)
@@ -242,5 +252,16 @@ function rename(names: Map<string, DiskFile>, deed: Naming, file: DiskFile): voi
 
 function amount(luck: Luck, most: number): number {
   if (luck === 'none') return 0
-  return luck === 'all' ? most : luck.below(most + 1)
+  return typeof luck === 'string' ? most : luck.below(most + 1)
+}
+
+/** What is all zeros takes no time and no room. */
+function writeSparse(path: string, bytes: Buffer): void {
+  const fd = openSync(path, 'w')
+  ftruncateSync(fd, bytes.length)
+  for (let at = 0; at < bytes.length; at += ZEROS.length) {
+    const block = bytes.subarray(at, at + ZEROS.length)
+    if (block.compare(ZEROS, 0, block.length) !== 0) writeSync(fd, block, 0, block.length, at)
+  }
+  closeSync(fd)
 }

@@ -18,7 +18,6 @@ export type SubjectOptions = Readonly<{
   faults?: Readonly<{ log?: string }>
   /** Put before the command that starts it. */
   wrapper?: readonly string[]
-  nodeArgs?: readonly string[]
   onReport?: (report: Report) => void
 }>
 
@@ -42,8 +41,8 @@ export class Subject implements AsyncDisposable {
     []
   #stderr = ''
 
-  constructor({ directory, faults, wrapper = [], nodeArgs = [], onReport }: SubjectOptions) {
-    const [command, ...args] = [...wrapper, process.execPath, ...nodeArgs, PROGRAM]
+  constructor({ directory, faults, wrapper = [], onReport }: SubjectOptions) {
+    const [command, ...args] = [...wrapper, process.execPath, PROGRAM]
     this.#directory = directory
     this.#process = spawn(command, args, {
       stdio: ['pipe', 'inherit', 'pipe', 'pipe'],
@@ -168,12 +167,15 @@ export function freshDirectory(name: string): string {
 
 let cache: string | undefined
 
-/** Code that is compiled already: who is killed does not get to keep what it compiled. */
-function compiled(): string {
+/**
+ * Code that is compiled already, for processes that are killed and so do not get to keep what they
+ * compiled. The threads of journals that this process opens find it in the environment.
+ */
+export function compiled(): string {
   if (cache === undefined) {
     cache = join(workplace(), 'compiled')
-    const env = { ...process.env, NODE_COMPILE_CACHE: cache }
-    execFileSync(process.execPath, [PROGRAM, freshDirectory('warm-up')], { env })
+    process.env['NODE_COMPILE_CACHE'] = cache
+    execFileSync(process.execPath, [PROGRAM, freshDirectory('warm-up')])
   }
   return cache
 }

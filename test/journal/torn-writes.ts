@@ -11,7 +11,7 @@ import { workplace } from './subject.ts'
 export type Extent = Readonly<{ bytes: number; borders: readonly number[] }>
 
 /** A load whose next batch is not asked for before the last was answered. */
-const ONE_BY_ONE = { clients: 1, burst: 1, small: true } as const
+const ONE_BY_ONE = { clients: 1, burst: 1, size: 'small' } as const
 
 export async function measureThreeCommits(directory: string): Promise<Extent> {
   const history = new History()
