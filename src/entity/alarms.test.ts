@@ -246,4 +246,18 @@ describe('an alarm', () => {
       assert.equal((await entities.read(clock, 'a')).state.rang.length, 1)
     }
   })
+
+  test('of a definition that has none any more is forgotten', async () => {
+    const { alarm: _none, ...rest } = clock
+    const silent: typeof clock = rest
+    await using stage = await scene()
+    const { earth, entities, another } = stage
+    const due = earth.clock.now() + 1_000
+    await earth.until(entities.ask(clock, 'a', { type: 'set', at: due }))
+    await earth.until(entities.drain())
+    const later = another({ definitions: [silent] })
+    await earth.advance(2_000)
+    assert.equal(await recorded(stage), 0)
+    assert.equal(later.metrics().alarms, 0)
+  })
 })

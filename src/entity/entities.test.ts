@@ -277,7 +277,7 @@ describe('a command', () => {
     await using stage = await scene()
     await stage.ask('a', { type: 'look' })
     const impostor = entity({ type: 'account', version: 1, initial: () => 0, decide, evolve })
-    assert.throws(() => stage.entities.ask(impostor, 'a', { type: 'look' }), {
+    await assert.rejects(stage.entities.ask(impostor, 'a', { type: 'look' }), {
       code: 'entity-redefined',
     })
   })

@@ -214,8 +214,7 @@ class Runtime implements Entities {
     })
     core.timers.set(this.#sweep, core.limits.sweepMs)
     for (const definition of definitions) core.kindOf(definition)
-    core.alarms.start()
-    core.outbox.start()
+    core.lookAgain()
   }
 
   ask<State, Command, Event, Reply>(
@@ -224,7 +223,7 @@ class Runtime implements Entities {
     command: NoInfer<Command>,
     options?: AskOptions,
   ): Promise<Answer<Reply>> {
-    const answer = askFor(this.#core, this.#core.kindOf(of), id, command, options)
+    const answer = askFor(this.#core, of, id, command, options)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what this definition replied
     return answer as Promise<Answer<Reply>>
   }

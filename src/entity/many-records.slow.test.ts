@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { Accident, fault } from '../std/index.ts'
 import { scene } from './fixture.test.ts'
 import { accept, entity, message, type EntityDefinition } from './index.ts'
 
@@ -69,5 +70,19 @@ describe('reactions', () => {
     let count = 0
     for (let n = 0; n < 50; n++) count += (await entities.read(shelf, `s-${n}`)).state
     assert.equal(count, 14_000)
+  })
+})
+
+describe('activation', () => {
+  test('that failed is remembered for 10 000 entities of a kind', async () => {
+    await using stage = await scene({}, { stepsMax: 10_000_000 })
+    const { earth, entities, script } = stage
+    script.snapshots = async () => {
+      throw new Accident(fault<string>('journal-overloaded', 'busy'))
+    }
+    const asked = Array.from({ length: 10_001 }, (_, n) => entities.ask(shelf, `a-${n}`, 'a'))
+    await earth.until(Promise.allSettled(asked))
+    assert.equal(entities.list().length, 10_000)
+    assert.equal(entities.metrics().activationFailures, 10_001)
   })
 })

@@ -11,6 +11,7 @@ import { keyOf } from './codec.ts'
 import type { Core } from './core.ts'
 import { pauseAfter } from './failing.ts'
 import { reasonOf } from './faults.ts'
+import type { Kind } from './kind.ts'
 import { Request } from './request.ts'
 import { send } from './routing.ts'
 
@@ -20,18 +21,18 @@ const PAGE = 1_000
 export const ALARMS_ARMED_MAX = 10_000
 /** How long before it is needed the next page is read. */
 const LEAD_MS = 5_000
-/** How long an alarm waits for an entity whose definition is not known here. */
-const UNKNOWN_MS = 30_000
 
 class Alarm extends TimerEntry {
   readonly key: string
-  readonly stream: string
+  readonly kind: Kind
+  readonly id: string
   failures = 0
 
-  constructor(key: string, stream: string, fire: (alarm: Alarm) => void) {
+  constructor(key: string, kind: Kind, id: string, fire: (alarm: Alarm) => void) {
     super(() => fire(this))
     this.key = key
-    this.stream = stream
+    this.kind = kind
+    this.id = id
   }
 }
 
@@ -54,10 +55,6 @@ export class Alarms {
     this.#nearing = new TimerEntry(() => this.#readOnIfNear())
   }
 
-  start(): void {
-    void this.#readOn()
-  }
-
   /** There may be records that nobody has said anything of. */
   lookAgain(): void {
     this.#cursor = ''
@@ -76,14 +73,21 @@ export class Alarms {
   recorded(writes: readonly RecordWrite[]): void {
     for (const write of writes) {
       if ('deleted' in write) this.#disarm(write.key)
-      else if (this.#cursor === undefined || dueOfKey(write.key) <= this.#horizon)
-        this.#arm(write.key, write.value)
+      else if (this.#isWithin(write.key)) this.#arm(write.key, write.value)
     }
+  }
+
+  /** What is being read may be from before a record was written. */
+  #isWithin(key: string): boolean {
+    return this.#isReading || this.#cursor === undefined || dueOfKey(key) <= this.#horizon
   }
 
   #arm(key: string, stream: string): void {
     if (this.#isStopped || this.#armed.has(key)) return
-    const alarm = new Alarm(key, stream, this.#fire)
+    const name = keyOf(stream)
+    const kind = name === undefined ? undefined : this.#core.kinds.get(name.type)
+    if (name === undefined || kind === undefined) return // looked for again when it is known
+    const alarm = new Alarm(key, kind, name.id, this.#fire)
     this.#armed.set(key, alarm)
     this.#set(alarm)
     if (this.#armed.size > ALARMS_ARMED_MAX) this.#drawIn()
@@ -121,15 +125,9 @@ export class Alarms {
 
   readonly #fire = (alarm: Alarm): void => {
     const core = this.#core
-    const { key, stream } = alarm
+    const { key, kind, id } = alarm
     if (core.steady.now() < dueOfKey(key)) {
       this.#set(alarm)
-      return
-    }
-    const name = keyOf(stream)
-    const kind = name === undefined ? undefined : core.kinds.get(name.type)
-    if (name === undefined || kind === undefined) {
-      core.timers.set(alarm, UNKNOWN_MS)
       return
     }
     const retry = (): void => {
@@ -137,7 +135,7 @@ export class Alarms {
       core.timers.set(alarm, pauseAfter(++alarm.failures))
     }
     // It stays in the list until its record is gone.
-    send(core, new Request(kind, name.id, undefined, {}, () => undefined, retry, key))
+    send(core, new Request(kind, id, undefined, {}, () => undefined, retry, key))
   }
 
   #readOnIfNear(): void {

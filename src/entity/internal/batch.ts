@@ -51,7 +51,8 @@ export function assemble(entity: Active): Sent {
     if (request.outcome !== 'accept') continue
     if (next.length === 1) events = request.events
     else for (const event of request.events) (all ??= []).push(event)
-    if (request.extra !== undefined || request.asking.requestId !== undefined)
+    const { extra, asking, wakeKey } = request
+    if (extra !== undefined || asking.requestId !== undefined || wakeKey !== undefined)
       addMore((more ??= { ledger: [], legs: new Map(), records: new Map() }), request)
   }
   const own: StreamAppend = { stream, expected: base.version, events: all ?? events }

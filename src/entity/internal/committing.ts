@@ -165,8 +165,7 @@ function onError(entity: Active, error: unknown): void {
       return
     default:
       for (const request of flight) request.refuse(unknownOutcome(request, error))
-      entity.core.alarms.lookAgain()
-      entity.core.outbox.lookAgain()
+      entity.core.lookAgain()
       rewind(entity)
       entity.need = 'all'
       entity.proceed()

@@ -96,6 +96,7 @@ export class Core {
   #arrivals = 0
   pending = 0
   postponed = 0
+  isStarted = false
   isDraining = false
   /** What has not begun is not begun any more. */
   isRejecting = false
@@ -133,7 +134,15 @@ export class Core {
     const kind = new Kind(this, entity as unknown as Definition)
     this.kinds.set(type, kind)
     this.#byDefinition.set(entity, kind)
+    if (this.isStarted) this.lookAgain()
     return kind
+  }
+
+  /** Alarms and reactions may be on record that nobody here has said anything of. */
+  lookAgain(): void {
+    this.isStarted = true
+    this.alarms.lookAgain()
+    this.outbox.lookAgain()
   }
 
   /** A text that no other runtime uses, nor this one again. */

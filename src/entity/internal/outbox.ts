@@ -11,6 +11,7 @@ import { OUTBOX } from './batch.ts'
 import type { Core } from './core.ts'
 import { pauseAfter } from './failing.ts'
 import { reasonOf } from './faults.ts'
+import type { Kind } from './kind.ts'
 import { askFor } from './routing.ts'
 
 /** Commands that are on their way at the same time. */
@@ -21,7 +22,8 @@ const PAGE = 1_000
 /** Records that are deleted with one batch. */
 const DELETES = 1_000
 
-type Parcel = Readonly<{ key: string; type: string; id: string; command: unknown }>
+type Parcel = Readonly<{ key: string; kind: Kind; id: string; command: unknown }>
+type Stored = Readonly<{ type: string; id: string; command?: unknown }>
 
 export class Outbox {
   readonly #core: Core
@@ -43,10 +45,6 @@ export class Outbox {
     this.#core = core
   }
 
-  start(): void {
-    void this.#readOn()
-  }
-
   /** There may be records that nobody has said anything of. */
   lookAgain(): void {
     this.#unread = ''
@@ -59,16 +57,8 @@ export class Outbox {
     this.#queue.clear()
   }
 
-  deliver(
-    parcels: readonly Readonly<{
-      key: string
-      kind: Readonly<{ type: string }>
-      id: string
-      command: unknown
-    }>[],
-  ): void {
-    for (const { key, kind, id, command } of parcels)
-      this.#add({ key, type: kind.type, id, command })
+  deliver(parcels: readonly Parcel[]): void {
+    for (const parcel of parcels) this.#add(parcel)
     this.#work()
   }
 
@@ -82,6 +72,14 @@ export class Outbox {
     this.#queue.pushBack(parcel)
   }
 
+  /** Those of a kind that is not known here wait until it is. */
+  #addStored({ key, value }: StoredRecord): void {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `makeTurn`
+    const { type, id, command } = JSON.parse(value) as Stored
+    const kind = this.#core.kinds.get(type)
+    if (kind !== undefined) this.#add({ key, kind, id, command })
+  }
+
   #work(): void {
     while (this.#underWay < DELIVERIES && !this.#isStopped) {
       const parcel = this.#queue.popFront()
@@ -93,15 +91,11 @@ export class Outbox {
   }
 
   #try(parcel: Parcel, attempt: number): void {
-    const core = this.#core
-    const kind = core.kinds.get(parcel.type)
-    const again = (error: unknown): void => this.#later(parcel, attempt, error)
-    if (kind === undefined) again(new Error(`there is no definition of ${parcel.type} here`))
-    else
-      askFor(core, kind, parcel.id, parcel.command, { requestId: parcel.key }).then(
-        () => this.#done(parcel),
-        again,
-      )
+    const { key, kind, id, command } = parcel
+    askFor(this.#core, kind.definition, id, command, { requestId: key }).then(
+      () => this.#done(parcel),
+      (error: unknown) => this.#later(parcel, attempt, error),
+    )
   }
 
   #done({ key }: Parcel): void {
@@ -115,10 +109,10 @@ export class Outbox {
   #later(parcel: Parcel, attempt: number, error: unknown): void {
     if (this.#isStopped) return
     const { log, timers, random } = this.#core
-    const { key, type, id } = parcel
+    const { key, kind, id } = parcel
     log.warn('a command from the outbox could not be delivered', {
       key,
-      type,
+      type: kind.type,
       id,
       attempt,
       ...reasonOf(error),
@@ -165,7 +159,7 @@ export class Outbox {
       if (this.#isStale) this.#isStale = false
       else if (this.#unread === after)
         this.#unread = page.length < PAGE ? undefined : page.at(-1)?.key
-      for (const record of page) this.#add(parcelOf(record))
+      for (const record of page) this.#addStored(record)
     } catch (error) {
       this.#core.log.warn('the outbox could not be read', reasonOf(error))
       this.#core.timers.after(pauseAfter(++this.#failures), () => void this.#readOn())
@@ -175,10 +169,4 @@ export class Outbox {
     if (this.#queue.length > 0) this.#work()
     else if (this.#failures === 0) void this.#readOn()
   }
-}
-
-function parcelOf({ key, value }: StoredRecord): Parcel {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `makeTurn`
-  const { type, id, command } = JSON.parse(value) as { type: string; id: string; command?: unknown }
-  return { key, type, id, command }
 }

@@ -7,6 +7,7 @@
 import { differingFields, fingerprintOf, NAME_BYTES_MAX } from '../../journal/index.ts'
 import { Accident } from '../../std/index.ts'
 import type { Answer, AskOptions } from '../entities.ts'
+import type { AnyEntity } from '../entity.ts'
 import { Active } from './active.ts'
 import { streamOf } from './codec.ts'
 import type { Core } from './core.ts'
@@ -23,12 +24,13 @@ const NOTHING_ALONG: Asking = {}
 /** Settles when the command has been carried out or answered; rejects with the reason why not. */
 export function askFor(
   core: Core,
-  kind: Kind,
+  entity: AnyEntity,
   id: string,
   command: unknown,
   options: AskOptions | undefined,
 ): Promise<Answer<unknown>> {
   return new Promise((resolve, reject) => {
+    const kind = core.kindOf(entity)
     const deadlineMs = options?.deadlineMs ?? core.limits.askMs
     if (!(deadlineMs > 0 && deadlineMs < Infinity))
       throw badNumber('deadlineMs', deadlineMs, 'a finite number of milliseconds above 0')
