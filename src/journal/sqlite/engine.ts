@@ -120,8 +120,9 @@ class Engine implements SqliteJournal {
   commit(batch: Batch): Promise<CommitResult> {
     try {
       this.#refuseUnlessWritable()
+      const result = this.#committing.commit(batch)
       this.#threads.hold(true)
-      return this.#committing.commit(batch)
+      return result
     } catch (error) {
       return Promise.reject(error)
     }
@@ -129,8 +130,9 @@ class Engine implements SqliteJournal {
 
   async takeFence(name: string): Promise<number> {
     this.#refuseUnlessWritable()
+    const token = this.#committing.takeFence(name)
     this.#threads.hold(true)
-    return this.#committing.takeFence(name)
+    return token
   }
 
   async readStream(stream: string, page?: Page<number>): Promise<readonly StoredEvent[]> {
@@ -313,9 +315,9 @@ class Engine implements SqliteJournal {
   /** Nobody knows what is on disk, so nobody is told anything any more. */
   #fail(why: Accident): void {
     if (this.#onOpen !== undefined) {
-      this.#onOpen(why)
+      const onOpen = this.#onOpen
       this.#onOpen = undefined
-      void this.#threads.end()
+      void this.#threads.end().then(() => onOpen(why))
       return
     }
     if (this.#state === 'failed' || this.#state === 'closed') return
@@ -324,6 +326,7 @@ class Engine implements SqliteJournal {
     this.#asking.refuseAll(failed)
     this.#subscriptions.wake()
     this.#onClosed?.()
+    this.#threads.hold(false)
     this.#onFailed(why)
   }
 

@@ -7,11 +7,18 @@ const FULL = 13
 const CANNOT_OPEN = 14
 const CONSTRAINT = 19
 const NOT_A_DATABASE = 26
+/** No room for the index of the log, which is a file of its own. */
+const NO_ROOM_FOR_INDEX = 4_874
 
 /** The primary code is the low byte; the rest says where it happened. */
 function codeOf(error: unknown): number | undefined {
+  const code = wholeCodeOf(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+function wholeCodeOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+  return typeof error.errcode === 'number' ? error.errcode : undefined
 }
 
 export function isBusy(error: unknown): boolean {
@@ -20,7 +27,13 @@ export function isBusy(error: unknown): boolean {
 
 /** No room: nothing of the transaction was kept, and there may be room later. */
 export function isFull(error: unknown): boolean {
-  return codeOf(error) === FULL
+  return codeOf(error) === FULL || wholeCodeOf(error) === NO_ROOM_FOR_INDEX || isNoSpace(error)
+}
+
+/** The same, of a file that is not SQLite's. */
+function isNoSpace(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return error.code === 'ENOSPC' || error.code === 'EDQUOT'
 }
 
 /** The file does not say what it should. */

@@ -24,6 +24,8 @@ type Granted = Readonly<{ number: number; kept: Kept[]; keys: string[] }>
 
 /** Versions that are remembered although the tables have them. */
 const VERSIONS_KEPT = 65_536
+/** How long a verdict waits for somebody who has the tables for himself, which is rare. */
+const BUSY_MS = 5_000
 
 export class Grants implements View {
   readonly #database: DatabaseSync
@@ -38,7 +40,10 @@ export class Grants implements View {
   #now = 0
 
   constructor(directory: string, retentionMs: number) {
-    this.#database = new DatabaseSync(join(directory, TABLES_FILE), { readOnly: true })
+    this.#database = new DatabaseSync(join(directory, TABLES_FILE), {
+      readOnly: true,
+      timeout: BUSY_MS,
+    })
     this.#retentionMs = retentionMs
     this.#statements = {
       stream: this.#database.prepare('select * from streams where name = ?'),

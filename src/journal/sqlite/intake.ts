@@ -23,6 +23,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
@@ -110,7 +111,6 @@ export function removeIntake(directory: string, token: number): void {
 /** The files that the writer of one opening fills by turns. */
 export class Intake {
   readonly salt: Buffer
-  readonly #paths: readonly string[]
   readonly #files: readonly number[]
   readonly #fileBytes: number
   /** The number of the last group in each. */
@@ -126,9 +126,14 @@ export class Intake {
   ) {
     this.#fileBytes = fileBytes
     this.salt = Buffer.from(salt, 'hex')
-    this.#paths = ['a', 'b'].map((file) => join(directory, `intake-${token}-${salt}-${file}`))
-    this.#files = this.#paths.map((path) => filled(path, fileBytes))
-    syncDirectory(directory)
+    const paths = ['a', 'b'].map((file) => join(directory, `intake-${token}-${salt}-${file}`))
+    try {
+      this.#files = paths.map((path) => filled(path, fileBytes))
+      syncDirectory(directory)
+    } catch (error) {
+      for (const path of paths) rmSync(path, { force: true })
+      throw error
+    }
   }
 
   /** Whether a group of so many bytes is for the file that is written to. */

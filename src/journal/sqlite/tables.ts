@@ -164,7 +164,10 @@ export class Tables {
 
   /** Deletes some of the answers that are older than they are remembered. */
   forget(now: number, retentionMs: number): void {
-    const oldest = this.#statements.oldestAnswers.all(this.#anchor.ledger_first, FORGOTTEN_AT_ONCE)
+    const { oldestAnswers } = this.#statements
+    const first = oldestAnswers.get(this.#anchor.ledger_first, 1)
+    if (first === undefined || !isForgotten(Number(first['at']), now, retentionMs)) return
+    const oldest = oldestAnswers.all(this.#anchor.ledger_first, FORGOTTEN_AT_ONCE)
     const kept = oldest.findIndex(({ at }) => !isForgotten(Number(at), now, retentionMs))
     const last = kept === -1 ? oldest.at(-1) : oldest[kept - 1]
     if (last !== undefined) this.#forgetUpTo(Number(last['id']))

@@ -13,6 +13,7 @@ import { receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_
 import { Accident, assert, fault, freshId, systemClock, type Fault } from '../../std/index.ts'
 import { readOnly, unknownOutcome } from '../accidents.ts'
 import { judge } from '../verdict.ts'
+import { isFull } from './errors.ts'
 import { FrameReader, type Brief } from './frame-reader.ts'
 import { GROUP_CRC_BYTES, GROUP_HEADER_BYTES, setToken } from './frame.ts'
 import { Grants } from './grants.ts'
@@ -218,7 +219,7 @@ class Writer {
     try {
       intake.write(bytes)
     } catch (error) {
-      if (isNoSpace(error)) return readOnly().fault
+      if (isFull(error)) return readOnly().fault
       throw error
     }
     const since = systemClock.monotonic()
@@ -297,7 +298,7 @@ class Writer {
       this.#intake.probe()
       this.#be('open')
     } catch (error) {
-      if (!isNoSpace(error)) throw error
+      if (!isFull(error)) throw error
     }
   }
 
@@ -325,12 +326,20 @@ begin()
 function begin(): void {
   const words = new Words(data.words)
   try {
-    new Writer(data, awaitStart(words)).run()
+    created(awaitStart(words)).run()
   } catch (error) {
     words.status = STATUS.failed
     post(data.main, { type: 'failed', fault: faultOf(error, unknownOutcome) })
   }
   done()
+}
+
+function created(start: Start): Writer {
+  try {
+    return new Writer(data, start)
+  } catch (error) {
+    throw isFull(error) ? readOnly() : error
+  }
 }
 
 function awaitStart(words: Words): Start {
@@ -362,11 +371,6 @@ function assembled({ buffers, ranges, count }: Group): Buffer<ArrayBuffer> {
 
 function isExact(buffer: Buffer): buffer is Buffer<ArrayBuffer> {
   return buffer.buffer instanceof ArrayBuffer && buffer.buffer.byteLength === buffer.length
-}
-
-function isNoSpace(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false
-  return error.code === 'ENOSPC' || error.code === 'EDQUOT'
 }
 
 function stopped(): Accident {
