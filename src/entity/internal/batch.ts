@@ -68,8 +68,9 @@ type More = Readonly<{
   records: Map<string, RecordWrite>
 }>
 
-function addMore({ ledger, legs, records }: More, { asking, extra }: Request): void {
-  const { requestId, fingerprint = '' } = asking
+function addMore({ ledger, legs, records }: More, request: Request): void {
+  const { extra } = request
+  const { requestId, fingerprint = '' } = request.asking
   if (requestId !== undefined)
     ledger.push({ key: requestId, fingerprint, response: extra?.response ?? '' })
   if (extra === undefined) return
