@@ -77,10 +77,20 @@ class Reader implements Subscription {
     for (;;) {
       if (this.#isClosed) return
       this.#isStale = false
-      const events = await this.#readAll({ after: this.#position, limit: this.#limit })
+      const events = await this.#page()
       if (this.#isClosed) return
       if (events.length > 0) await this.#deal(events)
       else await this.#staleness()
+    }
+  }
+
+  /** A journal that is closed meanwhile has nothing to say to a subscription that is closed with it. */
+  async #page(): Promise<readonly StoredEvent[]> {
+    try {
+      return await this.#readAll({ after: this.#position, limit: this.#limit })
+    } catch (error) {
+      if (this.#isClosed) return []
+      throw error
     }
   }
 

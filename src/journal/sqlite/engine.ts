@@ -91,6 +91,8 @@ class Engine implements SqliteJournal {
   #closing: Promise<void> | undefined
   #state: JournalState = 'open'
   #damage: Fault | undefined
+  /** The tables were found damaged before the writer began. */
+  #isWriterIdle = false
 
   constructor(options: SqliteJournalOptions, onOpen: (why?: Accident) => void) {
     const retentionMs = options.ledgerRetentionMs ?? LEDGER_RETENTION_MS_DEFAULT
@@ -235,12 +237,14 @@ class Engine implements SqliteJournal {
       this.#threads.hold(true)
       this.#committing.send()
       const isClosed = new Promise<void>((resolve) => (this.#onClosed = resolve))
-      this.#threads.close(this.#state === 'damaged')
+      this.#threads.close(this.#isWriterIdle)
       await isClosed
+      this.#threads.hear()
     }
     this.#state = 'closed'
-    this.#asking.refuseAll(closed)
     this.#subscriptions.close()
+    this.#committing.refuseAll(() => unknownOutcome(closed()))
+    this.#asking.refuseAll(closed)
     await this.#threads.end()
   }
 
@@ -267,6 +271,7 @@ class Engine implements SqliteJournal {
     switch (message.type) {
       case 'opened':
         if (message.damage !== undefined) {
+          this.#isWriterIdle = true
           this.#beDamaged(message.damage)
           this.#open()
         }

@@ -5,11 +5,13 @@
  *   the writer turns   what the writer will want to write over is filed, a step at a time
  *   nothing comes      everything is filed
  *
- * Between two steps whatever has come is taken in: a group before a read, since a group is posted
- * before it is answered, and so whoever was answered reads it.
+ * Before a question is answered, all groups that have come are laid: a group is posted before its
+ * commits are answered, so whoever was answered and asks then reads what was committed. Between two
+ * steps some questions are answered, never all that may come: who reads without end must not keep
+ * groups from being filed.
  */
 import { receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
-import { Accident, fault, unreachable } from '../../std/index.ts'
+import { Accident, fault, systemClock, unreachable } from '../../std/index.ts'
 import { readOnly, unknownOutcome } from '../accidents.ts'
 import { READ_LIMIT_MAX } from '../journal.ts'
 import { damaged } from './damage.ts'
@@ -43,6 +45,8 @@ const IDLE_MS = 10
 const RETRY_MS = 250
 /** Items of one step, which takes about a millisecond. */
 const STEP_ITEMS = 256
+/** Questions that are answered between two steps. */
+const QUESTIONS = 16
 
 class Filer {
   readonly #words: Words
@@ -54,6 +58,8 @@ class Filer {
   readonly #retentionMs: number
   /** The group up to which there is filing to do. */
   #target = 0
+  /** When to try again after there was no room. */
+  #retryMs = 0
   #isClosing = false
 
   constructor({ directory, words, main, writer, retentionMs }: FilerData, opened: Opened) {
@@ -71,6 +77,7 @@ class Filer {
     while (!this.#isClosing) {
       const seen = this.#words.filerSeen
       const hasCome = this.#takeIn()
+      this.#retry()
       if (this.#hasWork()) this.#step()
       else if (!hasCome) this.#rest(seen)
     }
@@ -91,15 +98,25 @@ class Filer {
   }
 
   #takeIn(): boolean {
-    let hasCome = false
-    for (const port of [this.#writer, this.#main])
-      for (;;) {
-        const received = receiveMessageOnPort(port)
-        if (received === undefined) break
-        hasCome = true
-        this.#take(received.message)
-      }
+    let hasCome = this.#takeGroups()
+    for (let n = 0; n < QUESTIONS; n++) {
+      const received = receiveMessageOnPort(this.#main)
+      if (received === undefined) break
+      hasCome = true
+      this.#takeGroups() // the one who asks may have been told of them
+      this.#take(received.message)
+    }
     return hasCome
+  }
+
+  #takeGroups(): boolean {
+    let hasCome = false
+    for (;;) {
+      const received = receiveMessageOnPort(this.#writer)
+      if (received === undefined) return hasCome
+      hasCome = true
+      this.#take(received.message)
+    }
   }
 
   #take(message: ToFiler): void {
@@ -108,7 +125,7 @@ class Filer {
         const { buffer, number, at, position, count, wanted } = message
         this.#target = Math.max(this.#target, wanted)
         const group = { number, at, position, count, bytes: Buffer.from(buffer) }
-        if (this.#words.status !== STATUS.damaged) this.#guard(() => this.#filing.lay(group))
+        this.#guard(() => this.#filing.lay(group))
         break
       }
       case 'read':
@@ -192,11 +209,9 @@ class Filer {
 
   #rest(seen: number): void {
     const { status } = this.#words
-    if (status === STATUS.full) {
-      if (this.#words.filerSleep(seen, RETRY_MS)) return
-      this.#words.status = STATUS.well
-      this.#target = this.#filing.last
-    } else if (status === STATUS.well && this.#filing.filed < this.#filing.last) {
+    if (status === STATUS.full)
+      this.#words.filerSleep(seen, Math.max(0, this.#retryMs - systemClock.monotonic()))
+    else if (status === STATUS.well && this.#filing.filed < this.#filing.last) {
       // Nobody says that a group has come while there is something left to do: a look now and then
       // costs less than being woken for each.
       const isAwake = this.#words.filerSleep(seen, IDLE_MS)
@@ -208,6 +223,13 @@ class Filer {
     }
   }
 
+  /** Looks for room when it is time, however busy the filer is with questions. */
+  #retry(): void {
+    if (this.#words.status !== STATUS.full || systemClock.monotonic() < this.#retryMs) return
+    this.#words.status = STATUS.well
+    this.#target = this.#filing.last
+  }
+
   /** What goes wrong with the tables: no room passes, damage stays, anything else ends it all. */
   #guard(work: () => void): void {
     try {
@@ -216,6 +238,7 @@ class Filer {
       if (isFull(error)) {
         this.#filing.undo()
         this.#words.status = STATUS.full
+        this.#retryMs = systemClock.monotonic() + RETRY_MS
         return
       }
       const why = faultOf(error, (cause) =>

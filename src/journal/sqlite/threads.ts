@@ -5,7 +5,7 @@
  * it, and a program that has forgotten its journal ends. What was accepted is then on disk, and is
  * filed when the directory is opened again.
  */
-import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads'
 import { PRODUCT } from '../../std/index.ts'
 import type { FilerData } from './filer.ts'
 import {
@@ -30,6 +30,7 @@ export class Threads {
   readonly #writer: MessagePort
   readonly #filer: MessagePort
   readonly #workers: readonly Worker[]
+  readonly #listener: Listener
   #isHeld = true
   #isEnding = false
 
@@ -40,6 +41,7 @@ export class Threads {
     const shared = { directory, retentionMs, words: this.#words.buffer }
     const forWriter = { ...shared, main: writer.port2, filer: between.port1 }
     const forFiler = { ...shared, main: filer.port2, writer: between.port2 }
+    this.#listener = listener
     this.#writer = writer.port1
     this.#filer = filer.port1
     this.#writer.on('message', (message: FromWriter) => listener.onWriter(message))
@@ -89,11 +91,27 @@ export class Threads {
     else this.toWriter({ type: 'close' })
   }
 
+  /** Hears what they have said already: two ports keep no order between them. */
+  hear(): void {
+    const listener = this.#listener
+    heard<FromWriter>(this.#writer, (message) => listener.onWriter(message))
+    heard<FromFiler>(this.#filer, (message) => listener.onFiler(message))
+  }
+
   async end(): Promise<void> {
     this.#isEnding = true
     this.#writer.close()
     this.#filer.close()
     await Promise.all(this.#workers.map((worker) => worker.terminate()))
+  }
+}
+
+function heard<Message>(port: MessagePort, listen: (message: Message) => void): void {
+  for (;;) {
+    const received = receiveMessageOnPort(port)
+    if (received === undefined) return
+    const message: Message = received.message
+    listen(message)
   }
 }
 
