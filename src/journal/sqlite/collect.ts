@@ -1,21 +1,24 @@
 /**
  * The first half of a repair: every row that its crc proves goes from the damaged pages into an empty
- * database. What may be overwritten and is doubtful waits in a table beside, until it is known
- * whether the digest of its collection proves it.
+ * database. What may be overwritten and is astray or doubtful waits in a table beside, until all
+ * others have their place.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-import type { AnchorRow, DigestRow } from './checks.ts'
+import type { AnchorRow, DigestRow, StreamRow } from './checks.ts'
 import type { Lost } from './holes.ts'
 import type { Pages } from './pages.ts'
-import { TABLES, type Rows, type TableName } from './rows.ts'
-import { salvage, type FoundRow, type IndexName } from './salvage.ts'
+import { shaped, TABLES, type Rows, type TableName } from './rows.ts'
+import { salvage, type FoundRow, type IndexName, type Standing, type Wrong } from './salvage.ts'
 
 export type Collected = {
   readonly pages: Pages
   readonly database: DatabaseSync
   anchor?: AnchorRow
   readonly digests: Map<number, DigestRow>
+  /** Rows with names that are not what was written, by their id. */
+  readonly wrongStreams: Map<number, StreamRow>
+  readonly wrongDigests: Map<number, DigestRow>
   /** Of several versions of the row of a stream the one that has most events is the last. */
   readonly grow: StatementSync
 }
@@ -24,16 +27,26 @@ export type KeyedTable = 'records' | 'snapshots' | 'fences'
 
 /** Tables whose rows may be overwritten. */
 export const KEYED: readonly KeyedTable[] = ['records', 'snapshots', 'fences']
+export const BESIDE = ['astray', 'doubtful'] as const
 
-/** `database` has the tables of the schema with nothing in them, and gets a `doubtful_` one for each of `KEYED`. */
+/** `database` has the tables of the schema with nothing in them; `astray_` and `doubtful_` ones come beside. */
 export function collect(pages: Pages, database: DatabaseSync): Collected {
   for (const name of KEYED)
-    database.exec(`create temp table doubtful_${name} as select * from ${name}`)
+    for (const beside of BESIDE)
+      database.exec(`create temp table ${beside}_${name} as select * from ${name}`)
   const grow = database.prepare('update streams set version = max(version, ?) where id = ?')
-  const collected: Collected = { pages, database, digests: new Map(), grow }
+  const collected: Collected = {
+    pages,
+    database,
+    digests: new Map(),
+    wrongStreams: new Map(),
+    wrongDigests: new Map(),
+    grow,
+  }
   const put = putter(database)
   for (const found of salvage(pages)) {
     if (found.type === 'row') keep(collected, found, put)
+    else if (found.type === 'wrong') note(collected, found)
   }
   return collected
 }
@@ -69,20 +82,20 @@ export function witnesses(pages: Pages): Witnesses {
   return { events, streams, ledger, collections }
 }
 
-type Put = <Name extends TableName>(table: Name, row: Rows[Name], beside?: boolean) => void
+type Put = <Name extends TableName>(table: Name, row: Rows[Name], standing?: Standing) => void
 
-/** A row whose place is taken is left out. */
+/** A row whose place is taken is left out, unless it is stray. */
 export function putter(database: DatabaseSync): Put {
   const inserts = new Map<string, StatementSync>()
-  return (table, row, beside = false) => {
+  return (table, row, standing = 'sound') => {
     const { columns } = TABLES[table]
-    const into = beside ? `temp.doubtful_${table}` : table
-    let insert = inserts.get(into)
+    const waits = standing === 'astray' || standing === 'doubtful'
+    const into = waits ? `temp.${standing}_${table}` : table
+    const insertInto = `insert or ${standing === 'stray' ? 'replace' : 'ignore'} into ${into}`
+    let insert = inserts.get(insertInto)
     if (insert === undefined) {
-      insert = database.prepare(
-        `insert or ignore into ${into} values (${columns.map(() => '?').join(', ')})`,
-      )
-      inserts.set(into, insert)
+      insert = database.prepare(`${insertInto} values (${columns.map(() => '?').join(', ')})`)
+      inserts.set(insertInto, insert)
     }
     const values = new Map<string, unknown>(Object.entries(row))
     insert.run(...columns.map(([column]) => bindable(values.get(column))))
@@ -95,13 +108,21 @@ function bindable(value: unknown): number | string | Uint8Array | null {
     : null
 }
 
+function note(collected: Collected, { table, values }: Wrong): void {
+  const stream = table === 'streams' ? shaped(TABLES.streams, values) : undefined
+  if (stream !== undefined) collected.wrongStreams.set(stream.id, stream)
+  const digest = table === 'digests' ? shaped(TABLES.digests, values) : undefined
+  if (digest !== undefined) collected.wrongDigests.set(digest.id, digest)
+}
+
 function keep(collected: Collected, found: FoundRow, put: Put): void {
   switch (found.table) {
     case 'anchor':
-      if (collected.anchor === undefined || !found.doubtful) collected.anchor = found.row
+      if (collected.anchor === undefined || found.standing !== 'doubtful')
+        collected.anchor = found.row
       return
     case 'digests':
-      if (!collected.digests.has(found.row.id) || !found.doubtful)
+      if (!collected.digests.has(found.row.id) || found.standing !== 'doubtful')
         collected.digests.set(found.row.id, found.row)
       return
     case 'ledger':
@@ -115,10 +136,10 @@ function keep(collected: Collected, found: FoundRow, put: Put): void {
     case 'events':
       return put('events', found.row)
     case 'records':
-      return put('records', found.row, found.doubtful)
+      return put('records', found.row, found.standing)
     case 'snapshots':
-      return put('snapshots', found.row, found.doubtful)
+      return put('snapshots', found.row, found.standing)
     case 'fences':
-      return put('fences', found.row, found.doubtful)
+      return put('fences', found.row, found.standing)
   }
 }

@@ -42,6 +42,9 @@ export function openDirectory(directory: string, retentionMs: number): Opened {
     const { groups, missing } = readIntake(directory, filing.filed)
     for (const group of groups) filing.lay(group)
     filing.settle()
+    // The old intake goes as soon as there is another one. A log that is damaged afterwards would lay
+    // older pages over the tables, and nothing could tell: so there is none.
+    database.exec('pragma wal_checkpoint(truncate)')
     if (missing === undefined) return { lock, database, filing, token }
     const damage = damaged(`group ${missing} of the intake is damaged`, { table: 'intake' })
     return { lock, database, filing, token, damage }

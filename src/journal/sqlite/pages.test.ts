@@ -67,7 +67,6 @@ test('a log that was not touched is whole, also where an earlier use of it was l
 
     assert.deepEqual(pages.log, { type: 'whole' } satisfies LogState)
     assert.deepEqual(allPages(pages), sqlitePages(image))
-    assert.deepEqual([...pages.hidden()], [])
   }
 })
 
@@ -112,7 +111,10 @@ test('the latest pages are read across the damage, and what the damage hides is 
 
   assert.equal(middle.log.type, 'damaged')
   assert.deepEqual(allPages(middle), allPages(pagesOf(image)))
-  assert.equal([...middle.hidden()].length, 1)
+  const before = HEADER + 2 * FRAME + 24
+  const hidden = [...middle.hidden()]
+  assert.ok(hidden.some((page) => page.equals(image.log.subarray(before, before + 4096))))
+  assert.ok(hidden.some((page) => page.equals(image.file.subarray(4096, 8192))))
 })
 
 test('a damaged header of the log is damage as soon as there is a transaction', () => {

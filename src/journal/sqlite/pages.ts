@@ -39,7 +39,10 @@ export interface Pages {
   readonly log: LogState
   /** The latest version of a page, numbered from 1, as far as the file reaches. */
   page(number: number): Buffer | undefined
-  /** Versions of pages hidden behind frames that do not check out, and may not be of that page at all. */
+  /**
+   * Other versions of pages than the latest: those in the file, which are later where the log was cut,
+   * and those behind frames that do not check out and may not be of that page at all.
+   */
   hidden(): Iterable<Buffer>
 }
 
@@ -86,7 +89,8 @@ export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0)))
     log: overlay.state,
     page: (number) => version(number, overlay.latest.get(number)),
     *hidden() {
-      for (const [number, offset] of overlay.hidden) {
+      const inFile = [...overlay.latest.keys()].map((number) => [number, undefined] as const)
+      for (const [number, offset] of [...inFile, ...overlay.hidden]) {
         const page = version(number, offset)
         if (page !== undefined) yield page
       }
@@ -94,6 +98,7 @@ export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0)))
   }
 
   function version(number: number, offset: number | undefined): Buffer | undefined {
+    if (number < 1) return undefined
     const page =
       offset === undefined
         ? file.read((number - 1) * pageBytes, pageBytes)
@@ -125,8 +130,8 @@ type Overlay = Readonly<{
   state: LogState
   /** Where in the log the latest version of a page is. */
   latest: ReadonlyMap<number, number>
-  /** Which pages a frame that does not check out took the place of, and where they are: in the log, or in the file. */
-  hidden: readonly (readonly [number: number, offset: number | undefined])[]
+  /** Where in the log the versions are that a frame took the place of which does not check out. */
+  hidden: readonly (readonly [number: number, offset: number])[]
   /** How many pages the file has after the last commit. */
   pages: number
 }>
@@ -154,10 +159,11 @@ function readLog(log: Bytes, pageBytes: number): Overlay {
   const end =
     1 + frames.findLastIndex((frame, n) => frame?.right && frame.mark > 0 && (damaged || n < sound))
   const latest = new Map<number, number>()
-  const hidden: [number, number | undefined][] = []
+  const hidden: [number, number][] = []
   for (const frame of frames.slice(0, end)) {
     if (frame === undefined) continue
-    if (!frame.right) hidden.push([frame.page, latest.get(frame.page)])
+    const offset = latest.get(frame.page)
+    if (!frame.right && offset !== undefined) hidden.push([frame.page, offset])
     latest.set(frame.page, frame.offset)
   }
   const torn = !damaged && rest.some((frame) => frame !== undefined)

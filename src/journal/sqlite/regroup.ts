@@ -12,7 +12,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { FrameReader, type Sink } from './frame-reader.ts'
 import { GROUP_CRC_BYTES, GROUP_HEADER_BYTES } from './frame.ts'
 import type { Group } from './intake.ts'
-import { lostEvent, UNKNOWN_STREAM } from './lost.ts'
+import { isLostAnswer, lostEvent, UNKNOWN_STREAM } from './lost.ts'
 import { Tables } from './tables.ts'
 
 export type Regrouped = Readonly<{
@@ -30,12 +30,14 @@ export function regroup(
   filed: number | undefined,
 ): Regrouped {
   const tables = new Tables(database)
-  let position = tables.position
-  let last = lastFiled(groups, position, filed)
-  const unfiled = groups.filter(({ number }) => number > last)
+  const known = tables.position
+  let last = lastFiled(groups, known, filed)
   const missing: number[] = []
   const lost: { position: number; stream?: string }[] = []
+  let position = known
   tables.begin()
+  for (const group of onceMore(groups, last)) file(tables, group, known)
+  const unfiled = groups.filter(({ number }) => number > last)
   for (const [n, group] of unfiled.entries()) {
     while (++last < group.number) missing.push(last)
     const owners = group.position > position ? expectedIn(unfiled.slice(n), tables) : []
@@ -45,10 +47,20 @@ export function regroup(
       lost.push({ position, ...(stream !== undefined && { stream }) })
       markLost(tables, position, stream)
     }
-    position = file(tables, group, position)
+    position = file(tables, group, known)
   }
   tables.commit(last)
   return { filed: unfiled.length, missing, lost }
+}
+
+/**
+ * Those up to the last that was filed, as far as there is no gap behind them. They are filed once more:
+ * where the tables are right, that changes nothing, and where they have gone back it makes them right.
+ */
+function onceMore(groups: readonly Group[], last: number): Group[] {
+  if ((groups.at(-1)?.number ?? 0) < last) return []
+  const begin = groups.findLastIndex(({ number }, n) => groups[n - 1]?.number !== number - 1)
+  return groups.slice(Math.max(0, begin)).filter(({ number }) => number <= last)
 }
 
 /** Without an anchor, or with an old one, the events in the tables tell how far filing had come. */
@@ -109,17 +121,16 @@ function markLost(tables: Tables, position: number, stream: string | undefined):
     .run(...values)
 }
 
-/** Gives the position of the last event. */
-function file(tables: Tables, group: Group, position: number): number {
+/** Gives the position of its last event; those up to `known` are in the tables. */
+function file(tables: Tables, group: Group, known: number): number {
   const reader = readerOf(group)
-  const known = tables.database.prepare(
-    'select 1 from ledger where key = ? and position = ? and at = ?',
-  )
-  let last = position
-  let batch = position
+  const answered = tables.database.prepare('select position, at from ledger where key = ?')
+  let last = group.position
+  let batch = last
   const sink: Sink = {
     event(stream, event) {
       last += 1
+      if (last <= known) return
       const seq = (tables.head(stream)?.version ?? 0) + 1
       tables.event(stream, { ...event, position: last, seq, batch })
     },
@@ -127,10 +138,11 @@ function file(tables: Tables, group: Group, position: number): number {
       if (value === null) tables.deleteRecord(collection, key)
       else tables.putRecord(collection, key, value)
     },
-    // Without an anchor a group may be filed a second time. All else in it comes out the same.
     answer(key, fingerprint, response) {
-      if (known.get(key, last, group.at) === undefined)
-        tables.answer({ key, fingerprint, response, position: last, at: group.at })
+      const row = answered.get(key)
+      if (row?.['at'] === group.at || (row && isLostAnswer({ position: Number(row['position']) })))
+        return
+      tables.answer({ key, fingerprint, response, position: last, at: group.at })
     },
     snapshot(stream, seq, fold, kept) {
       if (kept === null) tables.dropSnapshot(stream, seq, fold)

@@ -2,21 +2,30 @@
  * Everything that is still right in damaged pages, put into an empty database so that it is one again.
  *
  *   - A row that its crc proves is kept, whatever happened to the pages around it.
- *   - What may be overwritten is kept too, except where it is doubtful whether it was the last version:
- *     then it is kept only if the digest of its collection proves that.
+ *   - What may be overwritten is kept too. Where it is doubtful whether it was the last version it is kept
+ *     only if the digest of its collection proves that.
  *   - A lost event or answer leaves a mark in its place (`lost.ts`), so that nothing else takes it.
- *   - A lost name is taken from the index of names. Where that is lost as well, the name says so.
+ *   - A lost name is found again where there is proof of it (`names.ts`); otherwise the name says so.
  *   - A lost record leaves nothing: it cannot be told any more from one that was deleted.
  *   - Links, digests and the anchor are made anew from what was kept.
  */
 import type { DatabaseSync } from 'node:sqlite'
 
 import { FENCES_DIGEST } from './checks.ts'
-import { collect, KEYED, putter, witnesses, type Collected, type Witnesses } from './collect.ts'
+import {
+  BESIDE,
+  collect,
+  KEYED,
+  putter,
+  witnesses,
+  type Collected,
+  type Witnesses,
+} from './collect.ts'
 import { contentOf, numberOf, rowsOf, tableOf, writeFigures, type Content } from './figures.ts'
 import { placeLost, type Gap, type Holes, type Lost } from './holes.ts'
 import type { Group } from './intake.ts'
 import { lostAnswer, lostEvent, UNKNOWN_STREAM } from './lost.ts'
+import { collectionName, streamName } from './names.ts'
 import type { Pages } from './pages.ts'
 import { regroup, type Regrouped } from './regroup.ts'
 import { FINDINGS_MAX, noCounts, type Counts, type Loss } from './report.ts'
@@ -56,7 +65,8 @@ export function restore(pages: Pages, database: DatabaseSync, groups: readonly G
   restoreCollections(restoring)
   for (const { id } of database.prepare('select id from digests').all())
     settle(restoring, Number(id))
-  for (const table of KEYED) database.exec(`drop table temp.doubtful_${table}`)
+  for (const table of KEYED)
+    for (const beside of BESIDE) database.exec(`drop table temp.${beside}_${table}`)
   const filed = restoring.anchor?.filed
   writeFigures(database, { filed: filed ?? 0, ledger_first: firstAnswer(restoring) })
   database.exec('commit')
@@ -84,7 +94,9 @@ function restoreStreams(restoring: Restoring): void {
   )
   const put = putter(database)
   for (const id of missing(database, 'select id from streams order by id', [1, end])) {
-    const name = restoring.witnesses().streams.get(id)
+    const row = restoring.wrongStreams.get(id)
+    const indexed = restoring.witnesses().streams.get(id)
+    const name = streamName(database, id, { row, indexed })
     if (name !== undefined) put('streams', { id, name, version: 0, link: 0, crc: 0 })
     if (numberOf(database, 'select count(*) from streams where id = ?', id) > 0) continue
     const none = `lost stream ${id}`
@@ -172,7 +184,7 @@ function restoreCollections(restoring: Restoring): void {
   )
   const put = putter(database)
   for (let id = FENCES_DIGEST + 1; id <= end; id++) {
-    const name = digests.get(id)?.name ?? restoring.witnesses().collections.get(id)
+    const name = digests.get(id)?.name ?? lostName(id)
     if (name !== undefined) put('digests', { id, name, count: 0, sum: 0, crc: 0 })
     if (numberOf(database, 'select count(*) from digests where id = ?', id) > 0) continue
     const none = `lost collection ${id}`
@@ -180,17 +192,27 @@ function restoreCollections(restoring: Restoring): void {
     lost.collections += 1
     lose(restoring, 'the name of the collection is lost', { table: 'digests', key: none })
   }
+
+  function lostName(id: number): string | undefined {
+    const row = restoring.wrongDigests.get(id)
+    const indexed = restoring.witnesses().collections.get(id)
+    return collectionName(database, id, { row, indexed })
+  }
 }
 
-/** Doubtful rows come in where the digest proves them; what is missing then is lost. */
+/** What is astray comes in where its place is free, what is doubtful only if the digest proves it. */
 function settle(restoring: Restoring, id: number): void {
   const { database, digests, lost } = restoring
   const table = tableOf(id)
   const written = digests.get(id)
   let content = contentOf(database, rowsOf(id))
   if (isOther(content)) {
+    take('astray')
+    content = contentOf(database, rowsOf(id))
+  }
+  if (isOther(content)) {
     database.exec('savepoint doubt')
-    database.exec(`insert or ignore into ${table} select * from temp.doubtful_${rowsOf(id)}`)
+    take('doubtful')
     const more = contentOf(database, rowsOf(id))
     if (isOther(more)) database.exec('rollback to doubt')
     else content = more
@@ -200,6 +222,10 @@ function settle(restoring: Restoring, id: number): void {
   lost[table] += Math.max(0, (written?.count ?? 0) - content.count)
   const name = database.prepare('select name from digests where id = ?').get(id)?.['name']
   lose(restoring, lossOf(content, written), { table, key: String(name) })
+
+  function take(beside: (typeof BESIDE)[number]): void {
+    database.exec(`insert or ignore into ${table} select * from temp.${beside}_${rowsOf(id)}`)
+  }
 
   function isOther({ count, sum }: Content): boolean {
     return written === undefined || count !== written.count || sum !== written.sum

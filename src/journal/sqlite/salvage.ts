@@ -1,12 +1,18 @@
 /**
  * Every row of ours that can still be read from the pages of a file, with or without a way to it.
  *
- * First the trees are walked from their roots. If a page on the way could not be read, there are pages
- * that nothing leads to any more, and all of them are searched. A row is given out only if its own crc
- * proves it. For history that is all there is to say, because it is never changed: a row that was once
- * right is right. What may be overwritten can also be *old*: a deleted row in the free space of its
- * page, a page that was given back, a version that the log has replaced. Where that is possible the
- * row is doubtful, and it is for the reader to find out by the digest of its collection.
+ * First the trees are walked from their roots. In a file that is whole every page is then accounted for:
+ * it is part of a tree, it holds what was too large for a page of one, or it is free. Where that is not
+ * so, all pages that are left are searched. A row is given out only if its own crc proves it. For
+ * history that is all there is to say, because it is never changed: a row that was once right is right.
+ * What may be overwritten can also be *old*, and so each row says how it stands:
+ *
+ *   sound     it is where its tree leads to
+ *   stray     nothing leads to its page, and the page is not free: it was lost with the way to it, and
+ *             whatever the tree leads to in its place is old
+ *   astray    its key does not belong on its page: the page is old, or the one that leads to it
+ *   doubtful  it lies in free space, the log hides its page, or nobody knows whether its page was given
+ *             back: most likely it is old
  */
 import { DatabaseSync } from 'node:sqlite'
 
@@ -17,12 +23,21 @@ import { MIGRATIONS } from './schema.ts'
 
 /** `pages` are those that it is on: a row that is too large for one goes on elsewhere. */
 export type FoundRow = RightRow &
-  Readonly<{ type: 'row'; doubtful: boolean; pages: readonly number[] }>
+  Readonly<{ type: 'row'; standing: Standing; pages: readonly number[] }>
 
-/** `wrong` is a row that is where it should be and not what it was; its values are hints at best. */
+export type Standing = 'sound' | 'stray' | 'astray' | 'doubtful'
+
+/** A row that is where it should be and not what it was; its values are hints at best. */
+export type Wrong = Readonly<{
+  type: 'wrong'
+  table: TableName
+  values: readonly Value[]
+  page: number
+}>
+
 export type Found =
   | FoundRow
-  | Readonly<{ type: 'wrong'; table: TableName; values: readonly Value[]; page: number }>
+  | Wrong
   /** What an index says about a row: a second witness, which has no crc. */
   | Readonly<{ type: 'entry'; index: IndexName; values: readonly Value[]; page: number }>
   | Readonly<{ type: 'unreadable'; page: number; tree: string }>
@@ -43,33 +58,25 @@ const ROOTS = "select name, rootpage from sqlite_schema order by name <> 'anchor
 const HIDDEN = 0 // a version of a page that another took the place of has no number
 
 const UNSEEN = 0
-const IN_TREE = 1
+const IN_USE = 1
 const FREE = 2
 
 type Key = readonly Value[]
 type Place = Readonly<{ number: number; tree: string; from?: Key; to?: Key }>
-type Doubt = Readonly<{ place: Place; doubtful: boolean }>
 
 export function* salvage(pages: Pages): Generator<Found> {
   const seen = new Uint8Array(pages.count + 1)
   const freeIsKnown = markFree(pages, seen)
-  let broken = false
-  for (const [tree, root] of rootsOf(pages)) {
-    for (const found of walk(pages, seen, { tree, number: root })) {
-      if (found.type === 'unreadable') broken = true
-      yield found
-    }
-  }
-  for (const [number, state] of broken ? seen.entries() : []) {
+  for (const [tree, root] of rootsOf(pages)) yield* walk(pages, seen, { tree, number: root })
+  for (const [number, state] of seen.entries()) {
     if (number === 0 || state !== UNSEEN) continue
     const content = read(pages, number)
     if (content !== undefined)
-      yield* judged(content, { place: { number, tree: '' }, doubtful: !freeIsKnown })
+      yield* judged(content, { number, tree: '' }, freeIsKnown ? 'stray' : 'doubtful')
   }
   for (const page of pages.hidden()) {
     const content = contentOf(pages, page, 2)
-    if (content !== undefined)
-      yield* judged(content, { place: { number: HIDDEN, tree: '' }, doubtful: true })
+    if (content !== undefined) yield* judged(content, { number: HIDDEN, tree: '' }, 'doubtful')
   }
 }
 
@@ -130,7 +137,7 @@ function pagesOfTree(pages: Pages, root: Place): number[] {
   const seen = new Uint8Array(pages.count + 1)
   const found = walk(pages, seen, root)
   while (found.next().done !== true);
-  for (const [number, state] of seen.entries()) if (state === IN_TREE) numbers.push(number)
+  for (const [number, state] of seen.entries()) if (state === IN_USE) numbers.push(number)
   return numbers
 }
 
@@ -147,8 +154,9 @@ function* walk(pages: Pages, seen: Uint8Array, root: Place): Generator<Found> {
       yield { type: 'unreadable', page: number, tree }
       continue
     }
-    seen[number] = IN_TREE
-    yield* judged(content, { place, doubtful: false })
+    seen[number] = IN_USE
+    for (const { overflow } of content.cells) for (const page of overflow) seen[page] = IN_USE
+    yield* judged(content, place, 'sound')
     if (content.last === undefined) continue
     if (content.skipped > 0) yield { type: 'unreadable', page: number, tree }
     places.push(...childrenOf(content, place).toReversed())
@@ -177,15 +185,16 @@ function childrenOf({ kind, cells, last }: PageContent, place: Place): Place[] {
   })
 }
 
-function* judged(content: PageContent, { place, doubtful }: Doubt): Generator<Found> {
+function* judged(content: PageContent, place: Place, standing: Standing): Generator<Found> {
   const { number: page, tree } = place
   for (const cell of content.kind === 'table-inner' ? [] : content.cells) {
     const right = rowIn(cell, content.kind)
     const values = valuesOf(cell)
     if (right !== undefined) {
-      const astray = tree !== '' && (tree !== right.table || !within(keyOf(cell, right), place))
+      const isAstray = tree !== '' && (tree !== right.table || !within(keyOf(cell, right), place))
       const pages = [page, ...cell.overflow]
-      yield { ...right, type: 'row', doubtful: doubtful || cell.outside || astray, pages }
+      const standingThere = cell.outside ? 'doubtful' : isAstray ? 'astray' : standing
+      yield { ...right, type: 'row', standing: standingThere, pages }
     } else if (isIndex(tree)) yield { type: 'entry', index: tree, values, page }
     else if (isTable(tree)) yield { type: 'wrong', table: tree, values, page }
   }

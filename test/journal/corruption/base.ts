@@ -48,7 +48,7 @@ export type Base = Readonly<{
   oldRows: readonly OldRow[]
 }>
 
-const GROUPS = 45
+const GROUPS = 32
 const OVERWRITTEN = ['streams', 'records', 'snapshots', 'fences', 'digests', 'anchor']
 
 export function makeBase(seed: number, kind: BaseKind): Base {
@@ -140,7 +140,10 @@ function rowsOf(image: Buffer, path: string): OldRow[] {
 function ownOf(files: Files, directory: string, filed: number): Map<string, readonly Span[]> {
   const own = new Map<string, readonly Span[]>()
   const pages = pagesOf(files)
-  const [names, rows] = [new Map<number, string>(), [...salvage(pages)]]
+  const names = new Map<number, string>()
+  const rows = [...salvage(pages)].filter(
+    (found) => found.type === 'row' && found.standing === 'sound',
+  )
   for (const found of rows) {
     if (found.type !== 'row') continue
     if (found.table === 'streams') names.set(found.row.id, found.row.name)
@@ -154,9 +157,14 @@ function ownOf(files: Files, directory: string, filed: number): Map<string, read
         found.pages.map((number) => spanOf(files, pages.page(number)!)),
       )
   }
-  for (const group of readIntake(directory, 0).groups)
-    if (group.number > filed) addGroup(own, files, group)
+  for (const group of groupsIn(directory)) if (group.number > filed) addGroup(own, files, group)
   return own
+}
+
+/** All that are in the intake, those that were filed included. */
+export function groupsIn(directory: string): Group[] {
+  const { groups, stranded } = readIntake(directory, 0)
+  return [...groups, ...stranded]
 }
 
 function itemOf(found: FoundRow, names: ReadonlyMap<number, string>): string | undefined {
@@ -173,7 +181,11 @@ function itemOf(found: FoundRow, names: ReadonlyMap<number, string>): string | u
     }
     case 'fences':
       return keyOf.fence(found.row.name)
-    default:
+    case 'streams':
+      return keyOf.name(found.row.name)
+    case 'digests':
+      return keyOf.collection(found.row.name)
+    case 'anchor':
       return undefined
   }
 }

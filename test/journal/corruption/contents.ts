@@ -20,6 +20,8 @@ export const REFUSED: unique symbol = Symbol('refused')
 export const keyOf = {
   event: (position: number): string => `event ${position}`,
   stream: (name: string): string => `stream ${name}`,
+  name: (stream: string): string => `name ${stream}`,
+  collection: (name: string): string => `collection ${name}`,
   head: (name: string): string => `head ${name}`,
   record: (collection: string, key: string): string => `record ${collection}/${key}`,
   records: (collection: string): string => `records ${collection}`,
@@ -33,55 +35,68 @@ export const keyOf = {
 const ALL = 10_000
 const RETENTION_MS = 1_000_000_000
 
+/** All at once where that is not refused, one by one otherwise. */
 export function contentsOf(
   { reading, tables }: Readonly<{ reading: Reading; tables: Tables }>,
   names: Names,
   positions: number,
 ): Contents {
   const contents = new Map<string, string | typeof REFUSED | undefined>()
+  const events = read('events', () => reading.all(0, ALL))
   for (let position = 1; position <= positions; position++)
-    read(keyOf.event(position), () => json(reading.all(position - 1, 1)[0]))
-  read('events', () => json(reading.all(0, ALL).map((event) => event.position)))
+    if (events === REFUSED) read(keyOf.event(position), () => reading.all(position - 1, 1)[0])
+    else put(keyOf.event(position), events[position - 1])
   for (const stream of names.streams) {
-    read(keyOf.head(stream), () => String(reading.version(stream)))
-    read(keyOf.stream(stream), () => json(reading.stream(stream, 0, ALL).map((e) => e.position)))
+    read(keyOf.head(stream), () => reading.version(stream))
+    read(keyOf.stream(stream), () => reading.stream(stream, 0, ALL).map((event) => event.position))
     for (const fold of names.folds) {
-      read(keyOf.snapshots(stream, fold), () =>
-        json(
-          reading.snapshots(stream, fold, ALL).map((snapshot) => {
-            contents.set(keyOf.snapshot(stream, fold, snapshot.seq), json(snapshot))
-            return snapshot.seq
-          }),
-        ),
+      const snapshots = read(keyOf.snapshots(stream, fold), () =>
+        reading.snapshots(stream, fold, ALL),
       )
+      for (const snapshot of snapshots === REFUSED ? [] : snapshots)
+        put(keyOf.snapshot(stream, fold, snapshot.seq), snapshot)
     }
   }
-  read('heads', () => json(reading.streams('', undefined, ALL)))
+  read('heads', () => reading.streams('', undefined, ALL))
   for (const collection of names.collections) {
+    read(keyOf.records(collection), () => reading.records(collection, '', undefined, ALL))
+    const found = refusable(() => reading.getRecords(collection, names.keys))
+    const records = new Map(found === REFUSED ? [] : found.map(({ key, value }) => [key, value]))
     for (const key of names.keys)
-      read(keyOf.record(collection, key), () => reading.getRecords(collection, [key])[0]?.value)
-    read(keyOf.records(collection), () => json(reading.records(collection, '', undefined, ALL)))
+      if (found !== REFUSED) put(keyOf.record(collection, key), records.get(key))
+      else
+        read(keyOf.record(collection, key), () => reading.getRecords(collection, [key])[0]?.value)
   }
   for (const key of names.answers)
-    read(keyOf.answer(key), () => json(reading.lookup(key, 0, RETENTION_MS)))
-  for (const fence of names.fences) read(keyOf.fence(fence), () => String(tables.token(fence)))
+    read(keyOf.answer(key), () => reading.lookup(key, 0, RETENTION_MS))
+  for (const fence of names.fences) read(keyOf.fence(fence), () => tables.token(fence))
   return contents
 
-  function read(key: string, what: () => string | undefined): void {
-    contents.set(key, refusable(what))
+  function read<T>(key: string, what: () => T): T | typeof REFUSED {
+    const value = refusable(what)
+    put(key, value)
+    return value
+  }
+
+  function put(key: string, value: unknown): void {
+    contents.set(key, value === REFUSED ? REFUSED : json(value))
   }
 }
 
-/** Only `damaged` is a refusal; anything else that is thrown is a bug. */
+/** What the engine throws, or what its threads would turn into a refusal; anything else is a bug. */
 export function refusable<T>(what: () => T): T | typeof REFUSED {
   try {
     return what()
   } catch (error) {
-    if (error instanceof Accident && error.code === 'damaged') return REFUSED
+    if (error instanceof Accident || isSqliteError(error)) return REFUSED
     throw error
   }
 }
 
-function json(value: unknown): string {
-  return JSON.stringify(value)
+function isSqliteError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
+function json(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

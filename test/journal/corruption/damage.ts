@@ -14,22 +14,21 @@ import { keyOf } from './contents.ts'
 import type { Files } from './scribe.ts'
 
 export type Damage = Readonly<{
+  kind: string
   files: Files
   /** Items that are wrong, where the bytes do not tell because SQLite wrote them. */
   touched?: ReadonlySet<string>
-  /** What is there was right once, so old versions may come back. */
-  old: boolean
 }>
 
 /** Gives `undefined` where it finds nothing to work on. */
-type Damager = (base: Base, chance: Random) => Damage | undefined
+type Damager = (base: Base, chance: Random) => Omit<Damage, 'kind'> | undefined
 type Values = readonly SQLOutputValue[]
 
 const PAGE_BYTES = 4_096
 const SECTOR_BYTES = 512
 const TABLE_NAMES = Object.values(TABLES).map(({ name }): TableName => name)
 
-export const DAMAGERS: Readonly<Record<string, Damager>> = {
+const DAMAGERS: Readonly<Record<string, Damager>> = {
   'bit flipped': anyFile((image, chance) => {
     image[chance.below(image.length)]! ^= 1 << chance.below(8)
     return image
@@ -53,11 +52,10 @@ export const DAMAGERS: Readonly<Record<string, Damager>> = {
   'old page put back': (base, chance) => {
     const number = chance.below(base.older.length / PAGE_BYTES)
     const [from, to] = [number * PAGE_BYTES, (number + 1) * PAGE_BYTES]
-    const damage = changed(base, TABLES_FILE, (image) => {
+    return changed(base, TABLES_FILE, (image) => {
       base.older.copy(image, from, from, to)
       return image
     })
-    return damage && { ...damage, old: true }
   },
   'row deleted': byRows((database, table, chance) => {
     const row = anyRow(database, table, chance)
@@ -66,14 +64,15 @@ export const DAMAGERS: Readonly<Record<string, Damager>> = {
   'row doubled': byRows((database, table, chance) => {
     const row = [...anyRow(database, table, chance)]
     const key = Math.max(0, TABLES[table].keyed - 1)
-    row[key] = typeof row[key] === 'number' ? 900_000 + chance.below(100) : `${row[key]} again`
+    row[key] =
+      typeof row[key] === 'number' ? 900_000 + chance.below(100) : `${String(row[key])} again`
     insert(database, table, row)
   }),
   'row moved': byRows((database, table, chance) => {
     const row = anyRow(database, table, chance)
     const to = [...row]
     const key = Math.max(0, TABLES[table].keyed - 1)
-    to[key] = typeof row[key] === 'number' ? row[key] + 700_000 : `${row[key]} elsewhere`
+    to[key] = typeof row[key] === 'number' ? row[key] + 700_000 : `${String(row[key])} elsewhere`
     database.prepare(`delete from ${table} where ${keyIs(table)}`).run(...keyIn(table, row))
     insert(database, table, to)
   }),
@@ -95,12 +94,21 @@ export const DAMAGERS: Readonly<Record<string, Damager>> = {
   }),
   'old row put back': (base, chance) => {
     const { table, values } = chance.pick(base.oldRows)
-    const damage = rowsChanged(base, (database) => {
+    return rowsChanged(base, (database) => {
       const marks = values.map(() => '?').join(', ')
       database.prepare(`insert or replace into ${table} values (${marks})`).run(...values)
     })
-    return damage && { ...damage, old: true }
   },
+}
+
+export const KINDS: readonly string[] = Object.keys(DAMAGERS)
+
+/** Some damage of that kind. */
+export function damage(base: Base, kind: string, chance: Random): Damage {
+  for (;;) {
+    const done = DAMAGERS[kind]!(base, chance)
+    if (done !== undefined) return { kind, ...done }
+  }
 }
 
 function anyFile(change: (image: Buffer, chance: Random) => Buffer): Damager {
@@ -108,12 +116,12 @@ function anyFile(change: (image: Buffer, chance: Random) => Buffer): Damager {
     changed(base, chance.pick([...base.files.keys()]), (image) => change(image, chance))
 }
 
-function changed(base: Base, name: string, change: (image: Buffer) => Buffer): Damage | undefined {
+function changed(base: Base, name: string, change: (image: Buffer) => Buffer): ReturnType<Damager> {
   const image = base.files.get(name)!
   if (image.length === 0) return undefined
   const damaged = change(Buffer.from(image))
   if (damaged.equals(image)) return undefined
-  return { files: new Map(base.files).set(name, damaged), old: false }
+  return { files: new Map(base.files).set(name, damaged) }
 }
 
 function part(image: Buffer, bytes: number, chance: Random): Buffer {
@@ -131,7 +139,7 @@ function byRows(
 }
 
 /** What SQLite itself does not allow is no damage. */
-function rowsChanged(base: Base, change: (database: DatabaseSync) => void): Damage | undefined {
+function rowsChanged(base: Base, change: (database: DatabaseSync) => void): ReturnType<Damager> {
   return inDirectory(base.files, (directory) => {
     const path = join(directory, TABLES_FILE)
     const database = new DatabaseSync(path)
@@ -149,7 +157,7 @@ function rowsChanged(base: Base, change: (database: DatabaseSync) => void): Dama
     files.delete(LOG_FILE)
     const items = new Set([...before.keys(), ...after.keys()])
     const touched = [...items].filter((item) => before.get(item) !== after.get(item))
-    return touched.length === 0 ? undefined : { files, touched: new Set(touched), old: false }
+    return touched.length === 0 ? undefined : { files, touched: new Set(touched) }
   })
 }
 
@@ -167,13 +175,13 @@ function itemsIn(database: DatabaseSync): Map<string, string> {
   for (const table of TABLE_NAMES)
     for (const row of all(database, `select * from ${table}`)) {
       const [first, second, third] = row
-      const stream = names.get('streams')?.get(first!) ?? ''
+      const stream = names.get('streams')?.get(first) ?? ''
       const item: Readonly<Record<TableName, string>> = {
-        streams: `streams ${String(first)}`,
-        digests: `digests ${String(first)}`,
+        streams: keyOf.name(String(second)),
+        digests: keyOf.collection(String(second)),
         anchor: 'anchor',
         events: keyOf.event(Number(first)),
-        records: keyOf.record(names.get('digests')?.get(first!) ?? '', String(second)),
+        records: keyOf.record(names.get('digests')?.get(first) ?? '', String(second)),
         ledger: keyOf.answer(String(second)),
         snapshots: keyOf.snapshot(stream, String(third), Number(second)),
         fences: keyOf.fence(String(first)),

@@ -12,14 +12,13 @@ import { DatabaseSync } from 'node:sqlite'
 
 import { Filing } from '../../../src/journal/sqlite/filing.ts'
 import { inspect } from '../../../src/journal/sqlite/inspect.ts'
-import { readIntake } from '../../../src/journal/sqlite/intake.ts'
 import type { Pages } from '../../../src/journal/sqlite/pages.ts'
 import { rebuild } from '../../../src/journal/sqlite/repair.ts'
 import type { VerifyReport } from '../../../src/journal/sqlite/report.ts'
-import type { Restored } from '../../../src/journal/sqlite/restore.ts'
+import { TABLES_FILE } from '../../../src/journal/sqlite/schema.ts'
 import { Tables } from '../../../src/journal/sqlite/tables.ts'
-import { inDirectory, pagesOf, placeOf, readFiles, type Base } from './base.ts'
-import { contentsOf, REFUSED, type Contents } from './contents.ts'
+import { groupsIn, inDirectory, pagesOf, placeOf, readFiles, type Base, type Span } from './base.ts'
+import { contentsOf, keyOf, REFUSED, type Contents } from './contents.ts'
 import type { Damage } from './damage.ts'
 import { RETENTION_MS, type Files } from './scribe.ts'
 
@@ -39,6 +38,8 @@ export type Parts = Readonly<{
   pages: (files: Files) => Pages
 }>
 
+const FIRST_PAGE: Span = { file: TABLES_FILE, from: 0, to: 4_096 }
+
 export const PARTS: Parts = { verify: inspect, pages: pagesOf }
 
 export function judge(base: Base, damage: Damage, parts: Parts = PARTS): Judgement {
@@ -47,17 +48,17 @@ export function judge(base: Base, damage: Damage, parts: Parts = PARTS): Judgeme
   const read = readFiles(damage.files, base.names, base.positions)
   const outcome = report.ok ? unfound(base, damage, read) : 'found'
   if (outcome === undefined) wrong.push(`not found: ${differences(base.truth, read).join('; ')}`)
-  if (!report.ok && read !== REFUSED) wrong.push(...impossible(base, read, 'read'))
+  if (!report.ok && read !== REFUSED)
+    wrong.push(...impossible(base, damage, read).map((one) => `read, ${one}`))
 
   const repaired = repair(base, damage, parts)
   if (repaired instanceof Error) wrong.push(`repair: ${repaired.message}`)
-  else
-    wrong.push(
-      ...impossible(base, repaired.contents, 'repaired'),
-      ...unkept(base, damage, repaired),
-    )
+  else wrong.push(...wronglyRepaired(base, damage, repaired))
   const items = [...base.own.keys()].filter((key) => base.truth.get(key) !== undefined)
-  const kept = repaired instanceof Error ? [] : items.filter((key) => isKept(base, repaired, key))
+  const kept =
+    repaired instanceof Error
+      ? []
+      : items.filter((key) => isEqual(base, damage, key, repaired.get(key)))
   return { outcome: outcome ?? 'hidden', items: items.length, kept: kept.length, wrong }
 }
 
@@ -77,10 +78,8 @@ function unfound(
 function withoutTail({ files, kind }: Base, damage: Damage): Files | undefined {
   if (kind === 'closed') return undefined
   return inDirectory(files, (directory) => {
-    const places = readIntake(directory, 0).groups.map((group) => placeOf(files, group))
-    const first = places.findIndex(
-      ({ file, from, to }) => !isSame(files, damage.files, file, from, to),
-    )
+    const places = groupsIn(directory).map((group) => placeOf(files, group))
+    const first = places.findIndex((place) => !isSame(files, damage.files, place))
     if (first === -1) return undefined
     const cut = new Map(files)
     for (const { file, from, to } of places.slice(first)) {
@@ -91,7 +90,7 @@ function withoutTail({ files, kind }: Base, damage: Damage): Files | undefined {
   })
 }
 
-function isSame(one: Files, other: Files, file: string, from: number, to: number): boolean {
+function isSame(one: Files, other: Files, { file, from, to }: Span): boolean {
   const bytes = other.get(file)?.subarray(from, to)
   return bytes !== undefined && one.get(file)!.subarray(from, to).equals(bytes)
 }
@@ -103,30 +102,62 @@ function differences(truth: Contents, read: Contents | typeof REFUSED): string[]
     .map((key) => `${key}: ${shown(read.get(key))} for ${shown(truth.get(key))}`)
 }
 
+type Item = string | typeof REFUSED | undefined
+
 /** Items that nobody has ever written so. */
-function impossible(base: Base, read: Contents, when: string): string[] {
+function impossible(base: Base, damage: Damage, read: Contents): string[] {
   return [...read].flatMap(([key, value]) => {
-    if (value === undefined || value === REFUSED || value === base.truth.get(key)) return []
+    const was = base.truth.get(key)
+    if (value === undefined || value === REFUSED || isEqual(base, damage, key, value)) return []
     if (/^(?:records|snapshots|stream|head|heads|events)\b/.test(key)) return [] // made of others
     if (base.ever.get(key)?.has(value)) return []
-    if (key.startsWith('fence ') && value === '0') return []
-    return [
-      `${when}, though never written: ${key}: ${shown(value)} for ${shown(base.truth.get(key))}`,
-    ]
+    if (key.startsWith('fence ') && value === '0') return [] // there is none
+    return [`never written: ${key}: ${shown(value)} for ${shown(was)}`]
   })
 }
 
-type Repaired = Readonly<{ contents: Contents; restored: Restored }>
+/**
+ * What the files cannot tell any more does not count against an event that was kept: the name of its
+ * stream where the row of the stream is damaged, with it the version where the stream begins anew, and
+ * the version behind a lost group.
+ */
+function isEqual(base: Base, damage: Damage, key: string, value: Item): boolean {
+  const was = base.truth.get(key)
+  if (was === value) return true
+  if (!key.startsWith('event ') || typeof value !== 'string' || typeof was !== 'string')
+    return false
+  const nameIsLost = !isIntact(base, damage, keyOf.name(String(fieldOf(was, 'stream'))))
+  if (nameIsLost) return without(value, 'stream', 'seq') === without(was, 'stream', 'seq')
+  return hasLostGroup(base, damage) && without(value, 'seq') === without(was, 'seq')
+}
 
-function repair(base: Base, { files }: Damage, parts: Parts): Repaired | Error {
+function hasLostGroup({ files, kind }: Base, damage: Damage): boolean {
+  return (
+    kind !== 'closed' &&
+    [...files].some(([name, image]) => {
+      return name.startsWith('intake') && !damage.files.get(name)?.equals(image)
+    })
+  )
+}
+
+function fieldOf(event: string, field: string): unknown {
+  const value: Readonly<Record<string, unknown>> = JSON.parse(event)
+  return value[field]
+}
+
+function without(event: string, ...fields: readonly string[]): string {
+  return JSON.stringify(JSON.parse(event), (key, value) =>
+    fields.includes(key) ? undefined : value,
+  )
+}
+
+function repair(base: Base, { files }: Damage, parts: Parts): Contents | Error {
   const database = new DatabaseSync(':memory:')
   try {
-    const restored = inDirectory(files, (directory) =>
-      rebuild(directory, parts.pages(files), database),
-    )
+    inDirectory(files, (directory) => rebuild(directory, parts.pages(files), database))
     const { reading } = new Filing(database, RETENTION_MS)
     const sources = { reading, tables: new Tables(database) }
-    return { contents: contentsOf(sources, base.names, base.positions), restored }
+    return contentsOf(sources, base.names, base.positions)
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   } finally {
@@ -134,31 +165,41 @@ function repair(base: Base, { files }: Damage, parts: Parts): Repaired | Error {
   }
 }
 
-function unkept(base: Base, damage: Damage, repaired: Repaired): string[] {
-  const wrong: string[] = []
-  for (const [key, spans] of base.own) {
-    if (base.truth.get(key) === undefined || isKept(base, repaired, key)) continue
-    const isIntact =
-      damage.touched?.has(key) !== true &&
-      (damage.touched !== undefined ||
-        spans.every(({ file, from, to }) => isSame(base.files, damage.files, file, from, to)))
-    if (isIntact) wrong.push(`not kept: ${key}: ${shown(repaired.contents.get(key))}`)
+function wronglyRepaired(base: Base, damage: Damage, repaired: Contents): string[] {
+  const wrong = impossible(base, damage, repaired).map((one) => `repaired, ${one}`)
+  for (const key of base.own.keys()) {
+    const was = base.truth.get(key)
+    const is = repaired.get(key)
+    if (was === undefined || isEqual(base, damage, key, is)) continue
+    if (isIntact(base, damage, key) && !isLostOtherwise(base, damage, key))
+      wrong.push(`not kept: ${key}: ${shown(is)} for ${shown(was)}`)
   }
   return wrong
 }
 
-function isKept({ truth }: Base, { contents, restored }: Repaired, key: string): boolean {
-  const [was, is] = [truth.get(key), contents.get(key)]
-  if (was === is) return true
-  // Behind a lost group versions move up, where nothing tells which streams it had.
-  const moved = restored.lost.groups > 0 && key.startsWith('event ')
-  return moved && typeof is === 'string' && typeof was === 'string' && noSeq(is) === noSeq(was)
+/** Its own bytes are as they were. */
+function isIntact(base: Base, { files, touched }: Damage, key: string): boolean {
+  if (touched !== undefined) return !touched.has(key)
+  return (base.own.get(key) ?? []).every((span) => isSame(base.files, files, span))
 }
 
-function noSeq(event: string): string {
-  return event.replace(/"seq":\d+,/, '')
+/**
+ * A record can be intact and the name of its collection lost, and a snapshot that of its stream. And where neither the way to a page nor
+ * the list of free pages can be read, nobody knows whether what is on it was the last version.
+ */
+function isLostOtherwise(base: Base, damage: Damage, key: string): boolean {
+  const collection = /^record ([^/]*)\//.exec(key)?.[1]
+  if (collection !== undefined && !isIntact(base, damage, keyOf.collection(collection))) return true
+  const stream = /^snapshot ([^/]*)\//.exec(key)?.[1]
+  if (stream !== undefined && !isIntact(base, damage, keyOf.name(stream))) return true
+  const isOverwritten = /^(?:record|snapshot|fence) /.test(key)
+  return (
+    isOverwritten &&
+    damage.kind === 'pages swapped' &&
+    !isSame(base.files, damage.files, FIRST_PAGE)
+  )
 }
 
-function shown(value: string | typeof REFUSED | undefined): string {
+function shown(value: Item): string {
   return value === REFUSED ? 'refused' : value === undefined ? 'nothing' : value.slice(0, 120)
 }
