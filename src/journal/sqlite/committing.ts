@@ -101,7 +101,8 @@ export class Committing {
     const { count } = this.#outgoing
     if (count === 0) return
     const buffer = this.#outgoing.cut()
-    this.#post({ type: 'entries', buffer, count, now: this.#clock.now() }, [buffer])
+    const now = Math.floor(this.#clock.now()) // the tables hold whole milliseconds
+    this.#post({ type: 'entries', buffer, count, now }, [buffer])
   }
 
   /** Answers the oldest. */

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import type { Accident } from '../../std/index.ts'
+import { systemClock, type Accident } from '../../std/index.ts'
 import type { Batch, NewEvent } from '../journal.ts'
 import { fenceCrc } from './checks.ts'
 import { sqliteJournal, type SqliteJournal, type SqliteJournalOptions } from './engine.ts'
@@ -340,6 +340,19 @@ describe('reads', () => {
     await assert.rejects(journal.readRecords('c', ''), { code: 'bad-read' })
 
     assert.equal((await journal.readRecords('c', '', { limit: 16 })).length, 16)
+  })
+})
+
+describe('a clock', () => {
+  test('with parts of a millisecond gives answers that can be read', async (t) => {
+    const clock = { ...systemClock, now: () => 1_000.5 }
+    const journal = await opened(directoryFor(t), { clock })
+
+    await journal.commit({ ledger: [{ key: 'r', fingerprint: '{}', response: 'r' }] })
+
+    assert.equal((await journal.lookup('r'))?.at, 1_000)
+    assert.equal((await journal.verify()).ok, true)
+    assert.equal((await journal.lookup('r'))?.at, 1_000)
   })
 })
 

@@ -192,6 +192,41 @@ describe('batches as bytes', () => {
     assert.deepEqual([writer.count, writer.bytes], [0, 0])
   })
 
+  test('give back what a large one has needed', (t) => {
+    const { gc } = globalThis
+    if (gc === undefined) return t.skip('needs node --expose-gc')
+    const writer = new FrameWriter()
+    const records = [{ collection: 'c', key: 'k', value: 'x'.repeat(4_000_000) }]
+    for (let n = 0; n < 3; n++) gc()
+    const before = process.memoryUsage().arrayBuffers
+
+    writer.batch({ records }, checkBatch({ records }))
+    assert.ok(writer.cut().byteLength > 4_000_000)
+
+    for (let n = 0; n < 3; n++) gc()
+    assert.ok(process.memoryUsage().arrayBuffers - before < 1_000_000)
+    assert.ok(writer.batch({}, 0) > 0) // and goes on
+    return undefined
+  })
+
+  test('have no zero with a sign, which the tables would not give back', () => {
+    const writer = new FrameWriter()
+    const happened = { type: 'Happened', version: 1, at: -0, effectiveAt: -0, data: '' }
+    const one: Batch = {
+      streams: [{ stream: 's', expected: 'any', events: [happened] }],
+      snapshots: [{ stream: 's', seq: 1, fold: 'f', topAt: -0, topSeq: 1, state: '' }],
+    }
+    writer.batch(one, checkBatch(one))
+
+    const notes = new Notes()
+    readerOf(writer.cut()).entry(notes)
+
+    assert.deepEqual(notes.parts, [
+      ['event', 's', { type: 'Happened', version: 1, at: 0, effective: 0, about: null, data: '' }],
+      ['snapshot', 's', 1, 'f', { topAt: 0, topSeq: 1, state: '' }],
+    ])
+  })
+
   test('have the token of a fence filled in by the judge', () => {
     const writer = new FrameWriter()
     writer.batch({}, 0)

@@ -27,10 +27,12 @@ const UTF8_BYTES_PER_UNIT = 3
 /** More than the lengths, counts and numbers of any one item of a batch. */
 const ITEM_BYTES = 64
 const FIRST_BYTES = 65_536
+/** A buffer that one large batch has made larger than this is given back. */
+const KEPT_BYTES = 1_048_576
 
 /** Entries on their way out. */
 export class FrameWriter {
-  #bytes: Buffer<ArrayBuffer> = Buffer.from(new ArrayBuffer(FIRST_BYTES))
+  #bytes: Buffer<ArrayBuffer> = bufferOf(FIRST_BYTES)
   #view = new DataView(this.#bytes.buffer)
   #end = GROUP_HEADER_BYTES
   #count = 0
@@ -89,6 +91,7 @@ export class FrameWriter {
     const buffer = this.#bytes.buffer.slice(0, this.#end + GROUP_CRC_BYTES)
     this.#end = GROUP_HEADER_BYTES
     this.#count = 0
+    if (this.#bytes.length > KEPT_BYTES) this.#use(bufferOf(FIRST_BYTES))
     return buffer
   }
 
@@ -155,10 +158,14 @@ export class FrameWriter {
   #reserve(bytes: number): void {
     const needed = this.#end + bytes + GROUP_CRC_BYTES
     if (needed <= this.#bytes.length) return
-    const larger = Buffer.from(new ArrayBuffer(Math.max(this.#bytes.length * 2, needed)))
+    const larger = bufferOf(Math.max(this.#bytes.length * 2, needed))
     this.#bytes.copy(larger, 0, 0, this.#end)
-    this.#bytes = larger
-    this.#view = new DataView(larger.buffer)
+    this.#use(larger)
+  }
+
+  #use(bytes: Buffer<ArrayBuffer>): void {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer)
   }
 
   #byte(value: number): void {
@@ -170,8 +177,9 @@ export class FrameWriter {
     this.#end += 2
   }
 
+  /** A zero with a sign is a zero: the tables know no other. */
   #number(value: number): void {
-    this.#view.setFloat64(this.#end, value, true)
+    this.#view.setFloat64(this.#end, value + 0, true)
     this.#end += 8
   }
 
@@ -180,6 +188,11 @@ export class FrameWriter {
     this.#view.setUint32(this.#end, length, true)
     this.#end += 4 + length
   }
+}
+
+/** A buffer that shares its memory with nothing else: it is cut as a whole. */
+function bufferOf(bytes: number): Buffer<ArrayBuffer> {
+  return Buffer.from(new ArrayBuffer(bytes))
 }
 
 /** Writes the token into the entry that takes a fence and begins at `start`. */
