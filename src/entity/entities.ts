@@ -251,7 +251,7 @@ class Runtime implements Entities {
     const entity = this.#core.kinds.get(type)?.active.get(id)
     if (entity === undefined) return Promise.resolve()
     return new Promise((resolve) => {
-      entity.onGone.push(resolve)
+      entity.whenGone(resolve)
       entity.isRetireWanted = true
       retireIfWanted(entity)
     })

@@ -34,6 +34,8 @@ type State = Fold<unknown, { type: string }>
 
 /** Shared by all who have none, and never added to. */
 export const NONE: Request[] = []
+const NOTHING_TOLD: Told[] = []
+const NO_RUNGS: readonly Rung[] = []
 
 // There is no state before the entity has been brought back, and nobody asks for it.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -54,7 +56,7 @@ export class Active {
   declare over: Accident | undefined
   /** It is no longer to be found under its name. */
   declare isGone: boolean
-  declare onGone: (() => void)[]
+  declare onGone: (() => void)[] | undefined
   /** Told before there was an actor. */
   declare waiting: Told[]
   /** Told and not yet taken. */
@@ -122,8 +124,8 @@ export class Active {
     this.phase = 'activating'
     this.over = undefined
     this.isGone = false
-    this.onGone = []
-    this.waiting = []
+    this.onGone = undefined
+    this.waiting = NOTHING_TOLD
     this.queued = 0
     this.base = UNKNOWN
     this.ahead = UNKNOWN
@@ -138,14 +140,14 @@ export class Active {
     this.postponed = []
     this.isDirty = false
     this.need = 'none'
-    this.isReading = false
+    this.isReading = true
     this.isSealed = false
     this.isFull = false
     this.isSolo = false
     this.isHeld = false
     this.conflicts = 0
     this.grownTo = 0
-    this.rungs = []
+    this.rungs = NO_RUNGS
     this.isSnapshotting = false
     this.snapshotFrom = 0
     this.alarmDue = undefined
@@ -207,18 +209,30 @@ export class Active {
     }
     this.queued++
     const told = new Told(request)
-    if (this.ref === undefined) this.waiting.push(told)
+    if (this.ref === undefined) this.#wait(told)
     else if (this.ref.tell(told) !== undefined) {
       this.queued-- // its actor has been ended by others, and its end is about to be noticed
       request.refuse(unavailable(this, undefined, this.core.steady.now()))
     }
   }
 
+  #wait(told: Told): void {
+    if (this.waiting === NOTHING_TOLD) this.waiting = [told]
+    else this.waiting.push(told)
+  }
+
   /** The actor is there. */
   placed(ref: Ref<EntityMessage>): void {
     this.ref = ref
     ref.tell({ type: 'begin' })
-    for (const told of this.waiting.splice(0)) ref.tell(told)
+    for (const told of this.waiting) ref.tell(told)
+    this.waiting = NOTHING_TOLD
+  }
+
+  /** Calls back when it is no longer to be found under its name. */
+  whenGone(tell: () => void): void {
+    if (this.isGone) tell()
+    else (this.onGone ??= []).push(tell)
   }
 
   /** What is true has been read from the journal, or is what it was before anything was tried. */
@@ -244,7 +258,8 @@ export class Active {
     this.core.contention.leave(this)
     this.core.permits.giveBack(this)
     this.resume()
-    for (const tell of this.onGone.splice(0)) tell()
+    if (this.onGone !== undefined) for (const tell of this.onGone) tell()
+    this.onGone = undefined
   }
 
   /** It is not going, or no longer going. */

@@ -83,8 +83,7 @@ function allGone(entities: readonly Active[]): Promise<unknown> {
     entities.map(
       (entity) =>
         new Promise<void>((resolve) => {
-          if (entity.isGone) resolve()
-          else entity.onGone.push(resolve)
+          entity.whenGone(resolve)
           entity.isRetireWanted = true
           retireIfWanted(entity)
         }),

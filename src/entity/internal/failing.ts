@@ -48,7 +48,6 @@ export function pauseAfter(attempts: number): number {
 /** Ends the entity; its actor refuses what it finds in its mailbox. What is in flight has its own end. */
 export function fail(entity: Active, accident: Accident): void {
   if (entity.over !== undefined) return
-  const hasActor = entity.phase !== 'activating' // which is about to find out by itself
   entity.over = accident
   entity.phase = 'failed'
   const { next, backlog, postponed, flight, sent } = entity
@@ -60,7 +59,7 @@ export function fail(entity: Active, accident: Accident): void {
   }
   entity.backlog = []
   entity.leave()
-  if (hasActor) entity.ref?.tell({ type: 'end' })
+  if (entity.queued === 0) entity.ref?.tell({ type: 'end' }) // else it ends with the last command
 }
 
 /** The actor has ended, and not because the entity had. */

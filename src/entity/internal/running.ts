@@ -4,46 +4,22 @@
  * It goes on deciding while a batch is in flight, until the next batch is full; then its actor is
  * suspended and its mailbox fills. `proceed` is what everybody calls when something has changed.
  */
-import { manual, receive, type Behavior, type Context, type Step } from '../../kernel/index.ts'
-import { unreachable } from '../../std/index.ts'
+import { manual, type Context } from '../../kernel/index.ts'
 import { NONE, type Active, type EntityMessage } from './active.ts'
 import { catchUp } from './catching-up.ts'
 import { launch, rewind } from './committing.ts'
 import { decide } from './deciding.ts'
-import { lost } from './failing.ts'
-import { Told, type Request } from './request.ts'
-import { retire, retireIfWanted } from './retiring.ts'
+import type { Request } from './request.ts'
+import { retireIfWanted } from './retiring.ts'
 
-export function running(entity: Active): Behavior<EntityMessage> {
-  return receive<EntityMessage>(
-    (ctx, message) => {
-      if (message instanceof Told) return take(entity, ctx, message.request)
-      switch (message.type) {
-        case 'begin':
-          return 'same'
-        case 'retire':
-          return entity.isGone ? ending(entity) : retire(entity)
-        case 'end':
-          return ending(entity)
-        default:
-          return unreachable(message)
-      }
-    },
-    { onStop: () => lost(entity) },
-  )
-}
-
-function take(entity: Active, ctx: Context<EntityMessage>, request: Request): Step<EntityMessage> {
+export function take(entity: Active, ctx: Context<EntityMessage>, request: Request): void {
   const { core } = entity
   entity.queued--
-  if (entity.over !== undefined) {
-    request.refuse(entity.over)
-    return ending(entity)
-  }
-  if (core.isRejecting) core.reject(request)
+  if (entity.over !== undefined) request.refuse(entity.over)
+  else if (core.isRejecting) core.reject(request)
   if (request.isDone) {
     entity.proceed() // nobody waits for it any longer
-    return 'same'
+    return
   }
   if (entity.backlog.length > 0 || !entity.mayDecide) entity.backlog.push(request)
   else {
@@ -52,12 +28,6 @@ function take(entity: Active, ctx: Context<EntityMessage>, request: Request): St
   }
   if (!entity.mayDecide && entity.token === undefined && !entity.isGone)
     entity.token = ctx.suspend(entity.isReading ? 'await' : 'backpressure', manual())
-  return 'same'
-}
-
-/** The actor ends with the last command that was told to it. */
-export function ending(entity: Active): Step<EntityMessage> {
-  return entity.isGone && entity.queued === 0 ? 'stopped' : 'same'
 }
 
 /** Whatever can be done next is done: what is missing is read, what waits is decided, and it is sent. */

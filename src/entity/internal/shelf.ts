@@ -6,8 +6,8 @@
  * until it has ended.
  */
 import { receive, type Behavior } from '../../kernel/index.ts'
-import { activating } from './activating.ts'
 import type { Active } from './active.ts'
+import { living } from './living.ts'
 import { actorName } from './naming.ts'
 
 /** More than an entity's commands: it is told to retire and to end too. */
@@ -52,7 +52,7 @@ function shelf(): Behavior<Placing> {
       return
     }
     const bound = entity.core.limits.mailbox + CONTROL_MESSAGES
-    entity.placed(ctx.spawn(name, activating(entity), { bound }))
+    entity.placed(ctx.spawn(name, living(entity), { bound }))
   })
 }
 
