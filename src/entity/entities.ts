@@ -2,7 +2,7 @@
  * Entities by name: the runtime that wakes them, lets them decide and puts them away again.
  *
  * One actor for each entity that is awake, under `/entities/<type>/<id>`. Its life is in `internal/`, a
- * phase a file, from `activating.ts` on.
+ * phase a file, from `living.ts` on.
  */
 import type { Fence, Journal, StoredEvent, Subscription } from '../journal/index.ts'
 import type { Handle, System } from '../kernel/index.ts'
