@@ -160,11 +160,18 @@ function compare(dump: Dump, model: Model): void {
   }
   for (const collection of new Set([...COLLECTIONS, ...model.collections()]))
     same(`record of ${collection}`, dump.records[collection] ?? [], model.records(collection))
-  const answers = dump.answers.map(({ key, fingerprint, response, position }) => [
+  const answers = dump.answers.map(({ key, fingerprint, response, position }) => ({
     key,
-    { fingerprint, response, position },
-  ])
-  same('answer', answers, [...model.answers])
+    fingerprint,
+    response,
+    position,
+  }))
+  const wanted = [...model.answers].map(([key, answer]) => ({ key, ...answer }))
+  same('answer', answers.toSorted(byKey), wanted.toSorted(byKey))
+}
+
+function byKey(a: { key: string }, b: { key: string }): number {
+  return a.key < b.key ? -1 : 1
 }
 
 function same(what: string, found: readonly unknown[], wanted: readonly unknown[]): void {

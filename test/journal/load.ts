@@ -17,6 +17,8 @@ import { Accident, random, type Random } from '../../src/std/index.ts'
 import { FOLD } from './dump.ts'
 import { keyOf, markOf, type Saying, type Start } from './history.ts'
 
+export type Size = 'small' | 'large' | 'bulky'
+
 export type LoadOptions = Start &
   Readonly<{
     seed: number
@@ -27,12 +29,15 @@ export type LoadOptions = Start &
     burst?: number
     /**
      * Small batches are as small as can be, none is refused, and no fence is taken. Large ones fill in
-     * a few dozen whatever is filled by turns.
+     * a few dozen whatever is filled by turns; bulky ones do too, but with records that are replaced, so
+     * that what is kept stays as large as it is.
      */
-    size?: 'small' | 'large'
+    size?: Size
+    /** Of the fence that an earlier load of the same process has taken. */
+    token?: number
   }>
 
-const FENCE = 'load'
+export const FENCE = 'load'
 const STREAMS = ['account-1', 'account-2', 'account-3', 'cart-7', 'cart-8', 'größe-😀', 'x', 'y']
 const KEYS = Array.from({ length: 48 }, (_, i) => `key-${String(i).padStart(2, '0')}`)
 const AT = 1_790_000_000_000
@@ -44,8 +49,11 @@ export async function load(
 ): Promise<void> {
   const { clients = 6, burst = 3, batches = Infinity, seed } = options
   const dice = random(seed)
-  const token = options.size === 'small' ? 0 : await journal.takeFence(FENCE)
-  if (token > 0) say({ type: 'took', fence: FENCE, token })
+  let token = options.size === 'small' ? 0 : options.token
+  if (token === undefined) {
+    token = await journal.takeFence(FENCE)
+    say({ type: 'took', fence: FENCE, token })
+  }
   const writer = new BatchWriter(options, token, dice.fork())
   const end = options.next + batches
   await Promise.all(Array.from({ length: clients }, () => client(dice.fork())))
@@ -87,10 +95,10 @@ class BatchWriter {
   readonly #keys: string[]
   readonly #token: number
   readonly #dice: Random
-  readonly #largest: number
+  readonly #size: Size | undefined
 
   constructor({ next, versions, keys, size }: LoadOptions, token: number, dice: Random) {
-    this.#largest = size === 'large' ? 800_000 : 9_000
+    this.#size = size
     this.next = next
     this.#versions = new Map(Object.entries(versions))
     this.#keys = [...keys]
@@ -157,8 +165,8 @@ class BatchWriter {
   }
 
   #event(n: number): NewEvent {
-    const isLarge = this.#dice.below(this.#largest > 9_000 ? 4 : 40) === 0
-    const size = isLarge ? this.#dice.below(this.#largest) : this.#dice.below(120)
+    const [oneIn, most] = this.#size === 'large' ? [4, 800_000] : [40, 9_000]
+    const size = this.#dice.below(this.#dice.below(oneIn) === 0 ? most : 120)
     return {
       type: 'moved',
       version: 1,
@@ -170,13 +178,14 @@ class BatchWriter {
   }
 
   #records(n: number): RecordWrite[] {
+    const [among, most] = this.#size === 'bulky' ? [KEYS.slice(0, 12), 400_000] : [KEYS, 200]
     const keys = new Set(
-      Array.from({ length: 1 + this.#dice.below(4) }, () => this.#dice.pick(KEYS)),
+      Array.from({ length: 1 + this.#dice.below(4) }, () => this.#dice.pick(among)),
     )
     const writes = [...keys].map((key): RecordWrite => {
       const collection = this.#dice.pick(['queue', 'leases'])
       if (this.#dice.below(2) === 0) return { collection, key, deleted: true }
-      return { collection, key, value: markOf(n) + 'v'.repeat(this.#dice.below(200)) }
+      return { collection, key, value: markOf(n) + 'v'.repeat(this.#dice.below(most)) }
     })
     return [...writes, { collection: 'marks', key: 'last', value: markOf(n) }]
   }

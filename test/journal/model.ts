@@ -53,7 +53,7 @@ export class Model {
   }
 
   /** What the batch is to be answered; `enter` then makes it so. */
-  judge({ fence, ledger = [], streams = [] }: Batch): CommitResult {
+  judge({ fence, ledger = [], streams = [], snapshots = [] }: Batch): CommitResult {
     if (fence !== undefined) {
       const current = this.tokens.get(fence.name) ?? 0
       if (fence.token !== current) return { type: 'fenced', ...fence, current }
@@ -70,6 +70,11 @@ export class Model {
       const wanted = expected === 'none' ? 0 : expected
       if (wanted !== 'any' && wanted !== actual)
         return { type: 'conflict', stream, expected, actual }
+    }
+    for (const { stream, seq } of snapshots) {
+      const added = streams.find((append) => append.stream === stream)?.events.length ?? 0
+      const actual = this.version(stream) + added
+      if (seq > actual) return { type: 'conflict', stream, expected: seq, actual }
     }
     const position = streams.reduce((sum, { events }) => sum + events.length, this.events.length)
     const versions = streams.map(({ stream, events }) => this.version(stream) + events.length)
