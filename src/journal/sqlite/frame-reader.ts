@@ -1,6 +1,13 @@
 /** The way back from bytes to batches: see frame.ts. Only bytes whose crc was right are read. */
 import { assert } from '../../std/index.ts'
-import type { Batch, Expected, NewEvent, SnapshotWrite } from '../journal.ts'
+import type {
+  Batch,
+  Expected,
+  LedgerEntry,
+  NewEvent,
+  SnapshotWrite,
+  StreamAppend,
+} from '../journal.ts'
 import { ENTRY, EXPECTED, HAS, RECORD, SNAPSHOT } from './frame.ts'
 
 /** What a judge has to know of an entry. */
@@ -98,32 +105,41 @@ export class FrameReader {
   }
 
   #briefBatch(end: number): Brief {
-    const [hasFence, ledger, streams, snapshots] = [
-      this.#byte() === 1,
-      this.#short(),
-      this.#short(),
-      this.#short(),
-    ]
+    const hasFence = this.#byte() === 1
+    const [ledger, streams, snapshots] = [this.#short(), this.#short(), this.#short()]
     this.#at += 2
     const events = this.#short()
-    if (!hasFence && ledger + streams + snapshots === 0)
-      return { type: 'batch', batch: {}, events, end }
     const batch: { -readonly [Part in keyof Batch]: Batch[Part] } = {}
     if (hasFence) batch.fence = { name: this.#text(), token: this.#number() }
-    if (ledger > 0)
-      batch.ledger = times(ledger, () => {
-        return { key: this.#text(), fingerprint: this.#text(), response: this.#text() }
-      })
-    if (streams > 0)
-      batch.streams = times(streams, () => {
-        const stream = this.#text()
-        const expected = expectedOf(this.#number())
-        const count = this.#short()
-        this.#skip()
-        return { stream, expected, events: new Array<NewEvent>(count) }
-      })
-    if (snapshots > 0) batch.snapshots = times(snapshots, () => this.#briefSnapshot())
+    if (ledger > 0) batch.ledger = this.#briefLedger(ledger)
+    if (streams > 0) batch.streams = this.#briefStreams(streams)
+    if (snapshots > 0) batch.snapshots = this.#briefSnapshots(snapshots)
     return { type: 'batch', batch, events, end }
+  }
+
+  #briefLedger(count: number): LedgerEntry[] {
+    const ledger: LedgerEntry[] = []
+    for (let n = 0; n < count; n++)
+      ledger.push({ key: this.#text(), fingerprint: this.#text(), response: this.#text() })
+    return ledger
+  }
+
+  #briefStreams(count: number): StreamAppend[] {
+    const streams: StreamAppend[] = []
+    for (let n = 0; n < count; n++) {
+      const stream = this.#text()
+      const expected = expectedOf(this.#number())
+      const events = new Array<NewEvent>(this.#short())
+      this.#skip()
+      streams.push({ stream, expected, events })
+    }
+    return streams
+  }
+
+  #briefSnapshots(count: number): SnapshotWrite[] {
+    const snapshots: SnapshotWrite[] = []
+    for (let n = 0; n < count; n++) snapshots.push(this.#briefSnapshot())
+    return snapshots
   }
 
   #briefSnapshot(): SnapshotWrite {
@@ -231,10 +247,6 @@ export class FrameReader {
   #skip(): void {
     this.#at += 4 + this.#view.getUint32(this.#at, true)
   }
-}
-
-function times<T>(count: number, make: () => T): T[] {
-  return Array.from({ length: count }, make)
 }
 
 function expectedOf(value: number): Expected {

@@ -46,7 +46,9 @@ type Group = {
   readonly buffers: Buffer[]
   /** Where the granted entries stand: in which buffer, from where, up to where. */
   readonly ranges: [buffer: Buffer, start: number, end: number][]
+  /** How many entries have come, and how many of them were granted. */
   count: number
+  kept: number
   bytes: number
   now: number
   position: number
@@ -110,6 +112,7 @@ class Writer {
       buffers: [],
       ranges: [],
       count: 0,
+      kept: 0,
       bytes: 0,
       now: 0,
       position: this.#position,
@@ -141,7 +144,7 @@ class Writer {
     this.#release()
     this.#grants.begin(number, group.now)
     for (const buffer of group.buffers) this.#judge(group, buffer)
-    if (group.ranges.length === 0) return this.#answer(group, 0)
+    if (group.kept === 0) return this.#answer(group, 0)
 
     const bytes = assembled(group)
     const position = this.#position
@@ -149,7 +152,7 @@ class Writer {
       number,
       at: this.#at,
       position,
-      count: group.ranges.length,
+      count: group.kept,
     })
     const refusal = this.#write(number, bytes)
     if (refusal !== undefined) {
@@ -162,7 +165,7 @@ class Writer {
     const current = this.#currentToken()
     if (current !== this.#token) return this.#lose(group, current)
     const { length } = bytes // of which nothing is left here when it is handed on
-    this.#hand(bytes, number, position, group.ranges.length)
+    this.#hand(bytes, number, position, group.kept)
     this.#answer(group, length)
   }
 
@@ -177,7 +180,7 @@ class Writer {
           brief.type === 'take'
             ? this.#take(group, brief.name, buffer, start)
             : this.#rule(group, brief)
-        if (verdict === undefined) group.ranges.push([buffer, start, brief.end])
+        if (verdict === undefined) keep(group, buffer, start, brief.end)
         else refuse(group, verdict)
       } catch (error) {
         refuse(group, faultOf(error, unknownOutcome))
@@ -351,15 +354,22 @@ function awaitStart(words: Words): Start {
   }
 }
 
+function keep(group: Group, buffer: Buffer, start: number, end: number): void {
+  group.kept += 1
+  const last = group.ranges.at(-1)
+  if (last !== undefined && last[0] === buffer && last[2] === start) last[2] = end
+  else group.ranges.push([buffer, start, end])
+}
+
 function refuse(group: Group, why: Ack['refused'][number]): void {
   group.granted.push(REFUSED)
   group.refused.push(why)
 }
 
 /** The granted entries with room around them. */
-function assembled({ buffers, ranges, count }: Group): Buffer<ArrayBuffer> {
+function assembled({ buffers, ranges, count, kept }: Group): Buffer<ArrayBuffer> {
   const [first] = buffers
-  if (buffers.length === 1 && ranges.length === count && isExact(first!)) return first
+  if (buffers.length === 1 && kept === count && isExact(first!)) return first
   let length = GROUP_HEADER_BYTES + GROUP_CRC_BYTES
   for (const [, start, end] of ranges) length += end - start
   const bytes = Buffer.from(new ArrayBuffer(length))
