@@ -125,7 +125,7 @@ describe('a directory', () => {
 
   test('keeps what was committed by a process that forgot to close it, and lets it end', async (t) => {
     const directory = directoryFor(t)
-    const door = new URL('engine.ts', import.meta.url).href
+    const door = new URL('./engine.ts', import.meta.url).href
     const program = `
       const { sqliteJournal } = await import(${JSON.stringify(door)})
       const journal = await sqliteJournal({ directory: ${JSON.stringify(directory)} })

@@ -2,12 +2,17 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-import { Accident, unreachable } from '../../std/index.ts'
+import { Accident, unreachable, type Fault } from '../../std/index.ts'
 import { backupTables } from './backup.ts'
-import type { Errand, Outcome, Said } from './errand.ts'
+import type { Errand, Outcome } from './errand.ts'
 import { inspectNow } from './inspect.ts'
 import { repairNow } from './repair.ts'
 import { verifyDatabase } from './verify.ts'
+
+/** What the thread says when it is done. */
+export type Said =
+  | Readonly<{ type: 'done'; outcome: unknown }>
+  | Readonly<{ type: 'refused'; fault: Fault }>
 
 const errand: Errand = workerData
 const answer = await said()

@@ -4,7 +4,8 @@
  */
 import { Worker } from 'node:worker_threads'
 
-import { Accident, PRODUCT, type Fault } from '../../std/index.ts'
+import { Accident, PRODUCT } from '../../std/index.ts'
+import type { Said } from './errand-thread.ts'
 import type { RepairOptions } from './repair.ts'
 import type { RepairReport, VerifyReport } from './report.ts'
 
@@ -20,11 +21,6 @@ export type Outcome = {
   inspect: VerifyReport
   repair: RepairReport
 }
-
-/** What the thread says when it is done. */
-export type Said =
-  | Readonly<{ type: 'done'; outcome: unknown }>
-  | Readonly<{ type: 'refused'; fault: Fault }>
 
 /** Looks for damage in a directory that no journal has open. Throws `journal-in-use` otherwise. */
 export function verifyDirectory(directory: string): Promise<VerifyReport> {

@@ -94,8 +94,8 @@ export class Threads {
   /** Hears what they have said already: two ports keep no order between them. */
   hear(): void {
     const listener = this.#listener
-    heard<FromWriter>(this.#writer, (message) => listener.onWriter(message))
-    heard<FromFiler>(this.#filer, (message) => listener.onFiler(message))
+    heard(this.#writer, (message) => listener.onWriter(message))
+    heard(this.#filer, (message) => listener.onFiler(message))
   }
 
   async end(): Promise<void> {
@@ -106,12 +106,11 @@ export class Threads {
   }
 }
 
-function heard<Message>(port: MessagePort, listen: (message: Message) => void): void {
+function heard(port: MessagePort, listen: (message: never) => void): void {
   for (;;) {
     const received = receiveMessageOnPort(port)
     if (received === undefined) return
-    const message: Message = received.message
-    listen(message)
+    listen(received.message as never)
   }
 }
 
