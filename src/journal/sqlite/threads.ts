@@ -93,9 +93,11 @@ export class Threads {
 
   /** Hears what they have said already: two ports keep no order between them. */
   hear(): void {
-    const listener = this.#listener
-    heard(this.#writer, (message) => listener.onWriter(message))
-    heard(this.#filer, (message) => listener.onFiler(message))
+    const next = receiveMessageOnPort
+    for (let said = next(this.#writer); said !== undefined; said = next(this.#writer))
+      this.#listener.onWriter(said.message)
+    for (let said = next(this.#filer); said !== undefined; said = next(this.#filer))
+      this.#listener.onFiler(said.message)
   }
 
   async end(): Promise<void> {
@@ -103,14 +105,6 @@ export class Threads {
     this.#writer.close()
     this.#filer.close()
     await Promise.all(this.#workers.map((worker) => worker.terminate()))
-  }
-}
-
-function heard(port: MessagePort, listen: (message: never) => void): void {
-  for (;;) {
-    const received = receiveMessageOnPort(port)
-    if (received === undefined) return
-    listen(received.message as never)
   }
 }
 
