@@ -1,5 +1,6 @@
 /** Directories that something is put into as a whole. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
 import { Accident, fault } from '../../std/index.ts'
 
@@ -16,7 +17,16 @@ export function refuseExisting(directory: string): void {
 
 export function makeDirectory(directory: string): void {
   refuseExisting(directory)
-  mkdirSync(directory, { recursive: true })
+  ensureDirectory(directory)
+}
+
+/** Makes a directory where there is none, and those it is in, so that a power cut leaves them there. */
+export function ensureDirectory(directory: string): void {
+  const first = mkdirSync(directory, { recursive: true })
+  if (first === undefined) return
+  const above = dirname(resolve(first))
+  for (let made = resolve(directory); made !== above; made = dirname(made)) syncPath(made)
+  syncPath(above)
 }
 
 /** Makes a file durable, or the names in a directory. */

@@ -5,12 +5,12 @@
  * each flush and before it answers: so either it finds that it has lost the directory, or what it
  * has answered is read here.
  */
-import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Accident, fault } from '../../std/index.ts'
 import { damaged, reading } from './damage.ts'
+import { ensureDirectory } from './directories.ts'
 import { Filing } from './filing.ts'
 import { readIntake } from './intake.ts'
 import { lockDirectory, type DirectoryLock } from './lock.ts'
@@ -32,7 +32,7 @@ const CACHE_KIB = 65_536
 const LOG_BYTES_KEPT = 67_108_864
 
 export function openDirectory(directory: string, retentionMs: number): Opened {
-  mkdirSync(directory, { recursive: true })
+  ensureDirectory(directory)
   const lock = lockDirectory(directory, `process ${process.pid} on ${hostname()}`)
   let database: DatabaseSync | undefined
   try {
