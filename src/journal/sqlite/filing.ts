@@ -4,7 +4,8 @@
  * Items are filed one by one within an open transaction and leave the desk as they are, so a reader
  * of both finds each in one place. The transaction ends between two groups only: it is what makes
  * `anchor.filed` true. If it fails, what it took from the desk is laid there again, from the groups,
- * which are kept until they are durable in the tables.
+ * which are kept until they are durable in the tables. The same goes for a transaction that SQLite has
+ * rolled back by itself: whatever is done next finds it undone.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Deque, unreachable } from '../../std/index.ts'
@@ -17,7 +18,7 @@ import { Tables } from './tables.ts'
 const CHECKPOINT_BYTES = 8_388_608
 
 export class Filing {
-  readonly reading: Reading
+  readonly #reading: Reading
   readonly #database: DatabaseSync
   readonly #tables: Tables
   readonly #retentionMs: number
@@ -33,7 +34,12 @@ export class Filing {
     this.#tables = new Tables(database)
     this.#retentionMs = retentionMs
     this.#desk = this.#newDesk()
-    this.reading = new Reading(this.#tables, () => this.#desk)
+    this.#reading = new Reading(this.#tables, () => this.#desk)
+  }
+
+  get reading(): Reading {
+    this.#mend()
+    return this.#reading
   }
 
   /** The last group that is durable in the tables. */
@@ -56,18 +62,21 @@ export class Filing {
   }
 
   lay(group: Group): void {
+    this.#mend()
+    // It is kept first: what fails half way must not be passed over by the groups behind it.
+    this.#groups.pushBack(group)
+    this.#at = Math.max(this.#at, group.at)
     try {
       this.#desk.lay(group)
     } catch (error) {
-      this.undo() // half of it may be there
+      this.undo()
       throw error
     }
-    this.#groups.pushBack(group)
-    this.#at = Math.max(this.#at, group.at)
   }
 
   /** Files some items, up to group `target`; true when all of them are filed, if not yet durable. */
   file(target: number, items: number): boolean {
+    this.#mend()
     this.#tables.begin()
     for (let n = 0; this.#desk.filed < target; n++) {
       const { next } = this.#desk
@@ -80,11 +89,12 @@ export class Filing {
 
   /** Makes all durable that was filed. */
   commit(): void {
+    this.#mend()
+    this.#tables.begin()
     while (!this.#desk.isBetweenGroups) {
       this.#fileOne(this.#desk.next!)
       this.#desk.take()
     }
-    this.#tables.begin()
     this.#tables.forget(this.#at, this.#retentionMs)
     this.#tables.commit(this.#desk.filed)
     this.#flushes += 1
@@ -106,12 +116,8 @@ export class Filing {
 
   /** Takes the fence of that name, and gives its token. Nothing of that fence is on the desk. */
   takeFence(name: string): number {
-    this.#tables.begin()
-    const token = this.#tables.token(name) + 1
-    this.#tables.fence(name, token)
-    this.#tables.commit(this.filed)
     this.#flushes += 1
-    return token
+    return this.#tables.takeFence(name)
   }
 
   /** Carries the log of the tables over into their file, as far as no reader is in the way. */
@@ -132,6 +138,10 @@ export class Filing {
   /** The latest time of an answer. */
   lastAt(): number {
     return Math.max(this.#at, this.#tables.lastAt())
+  }
+
+  #mend(): void {
+    if (this.#tables.isUndone) this.undo()
   }
 
   #newDesk(): Desk {

@@ -35,6 +35,15 @@ export function lockDirectory(directory: string, holder: string): DirectoryLock 
   return { release: () => database.close() }
 }
 
+/** What one is told that has lost the directory, although it never gave its lock back. */
+export function taken(): Accident<'journal-in-use'> {
+  return new Accident(
+    fault('journal-in-use', 'the directory was taken by another process', {
+      remedy: 'end one of the two, and see why the lock did not hold',
+    }),
+  )
+}
+
 function inUse(directory: string, cause: unknown): Accident {
   const holder = readHolder(directory)
   return new Accident(

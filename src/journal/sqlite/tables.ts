@@ -3,9 +3,11 @@
  * while a transaction is open, and written with its last statement. `commit` moves `anchor.filed`, so
  * rows and the group they came from are there together or not at all.
  *
- * A row that is read is checked before it is believed.
+ * A row that is read is checked before it is believed. Whoever has lost the directory files nothing:
+ * each transaction looks at the fence that was taken for it first.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { Accident, assert } from '../../std/index.ts'
 import {
   anchorCrc,
   digestCrc,
@@ -27,6 +29,7 @@ import {
   type SnapshotRow,
 } from './checks.ts'
 import { damaged, reading } from './damage.ts'
+import { taken } from './lock.ts'
 import { rightOf, TABLES } from './rows.ts'
 import { prepared, type Statements } from './statements.ts'
 import { isForgotten } from '../verdict.ts'
@@ -44,9 +47,10 @@ export type Head = {
 
 type Digest = Omit<DigestRow, 'crc'> & { isChanged: boolean }
 
-/** Ends of streams that are remembered beside those of the transaction. */
+/** Ends of streams, and digests, that are remembered. */
 const HEADS_KEPT = 65_536
-/** Answers that are looked at when some may be forgotten, for each one that came. */
+const DIGESTS_KEPT = 4_096
+/** Answers that one transaction forgets at most, beside two for each that it files. */
 const FORGOTTEN_AT_ONCE = 1_024
 
 export class Tables {
@@ -58,6 +62,12 @@ export class Tables {
   #snapshots: Digest
   #fences: Digest
   #anchor: AnchorRow
+  /** Whether a transaction was begun and neither committed nor rolled back, here. */
+  #hasBegun = false
+  /** Answers of the open transaction. */
+  #answered = 0
+  /** Whoever takes it next is the one who files. */
+  #fence: Readonly<{ name: string; token: number }> | undefined
 
   constructor(database: DatabaseSync) {
     this.database = database
@@ -85,9 +95,7 @@ export class Tables {
     const right = rightOf(TABLES.streams, row)
     if (right === undefined) throw damaged(`the stream ${name} is damaged`, where)
     const { id, version, link } = right
-    const head = { id, name, version, link, isChanged: false, isNew: false }
-    this.#heads.set(name, head)
-    return head
+    return this.#keepHead({ id, name, version, link, isChanged: false, isNew: false })
   }
 
   /** The id of a collection, as of the open transaction. */
@@ -143,15 +151,8 @@ export class Tables {
     const { key, fingerprint, response, position, at } = row
     const { insertAnswer, idOfAnswer } = this.#statements
     const id = this.#anchor.ledger_last + 1
-    const values = [
-      id,
-      key,
-      fingerprint,
-      response,
-      position,
-      at,
-      ledgerCrc({ ...row, id }),
-    ] as const
+    const crc = ledgerCrc({ ...row, id })
+    const values = [id, key, fingerprint, response, position, at, crc] as const
     if (insertAnswer.run(...values).changes === 0) {
       // A key comes back only when it was forgotten, and whatever is older was forgotten before it.
       const before = idOfAnswer.get(key)
@@ -160,17 +161,18 @@ export class Tables {
       insertAnswer.run(...values)
     }
     this.#anchor.ledger_last = id
+    this.#answered += 1
   }
 
-  /** Deletes some of the answers that are older than they are remembered. */
+  /** Deletes answers that are older than they are remembered: more than come, and not all at once. */
   forget(now: number, retentionMs: number): void {
-    const { oldestAnswers } = this.#statements
-    const first = oldestAnswers.get(this.#anchor.ledger_first, 1)
-    if (first === undefined || !isForgotten(Number(first['at']), now, retentionMs)) return
-    const oldest = oldestAnswers.all(this.#anchor.ledger_first, FORGOTTEN_AT_ONCE)
-    const kept = oldest.findIndex(({ at }) => !isForgotten(Number(at), now, retentionMs))
-    const last = kept === -1 ? oldest.at(-1) : oldest[kept - 1]
-    if (last !== undefined) this.#forgetUpTo(Number(last['id']))
+    const most = FORGOTTEN_AT_ONCE + 2 * this.#answered
+    let last: number | undefined
+    for (const row of this.#statements.oldestAnswers.iterate(this.#anchor.ledger_first, most)) {
+      if (!isForgotten(Number(row['at']), now, retentionMs)) break
+      last = Number(row['id'])
+    }
+    if (last !== undefined) this.#forgetUpTo(last)
   }
 
   keepSnapshot(stream: string, row: Omit<SnapshotRow, 'stream' | 'crc'>): void {
@@ -213,14 +215,36 @@ export class Tables {
     return row === undefined ? -Infinity : Number(row['at'])
   }
 
+  /** Takes the fence of that name, durably: once somebody else takes it, nothing is filed here. */
+  takeFence(name: string): number {
+    this.begin()
+    const token = this.token(name) + 1
+    this.fence(name, token)
+    this.commit(this.filed)
+    this.#fence = { name, token }
+    return token
+  }
+
+  /** Whether SQLite has rolled the transaction back by itself, as it does where it has no room. */
+  get isUndone(): boolean {
+    return this.#hasBegun && !this.database.isTransaction
+  }
+
+  /** Throws `journal-in-use` where somebody else has taken the fence. */
   begin(): void {
-    if (!this.database.isTransaction) this.database.exec('begin immediate')
+    assert(!this.isUndone, 'what SQLite has rolled back is rolled back here first')
+    if (this.database.isTransaction) return
+    this.database.exec('begin immediate')
+    this.#hasBegun = true
+    if (!this.#isLost()) return
+    this.rollback()
+    throw taken()
   }
 
   /** Writes where streams end, so that a reader of the table sees it. */
   writeHeads(): void {
     const { insertStream, updateStream } = this.#statements
-    for (const head of this.#changedHeads.splice(0)) {
+    for (const head of this.#changedHeads) {
       const { id, name, version, link } = head
       const crc = streamCrc({ id, name, version, link })
       if (head.isNew) insertStream.run(version, link, crc, id, name)
@@ -228,7 +252,7 @@ export class Tables {
       head.isChanged = false
       head.isNew = false
     }
-    if (this.#heads.size > HEADS_KEPT) this.#heads.clear()
+    this.#changedHeads.length = 0
   }
 
   /** Durable when it returns, all groups up to `filed` included. */
@@ -236,17 +260,21 @@ export class Tables {
     this.begin()
     this.writeHeads()
     for (const digest of [this.#snapshots, this.#fences, ...this.#digests.values()])
-      if (digest.isChanged) this.#writeDigest(digest)
+      this.#writeDigest(digest)
     this.#anchor.filed = filed
     const { position, streams, ledger_first, ledger_last } = this.#anchor
     const crc = anchorCrc(this.#anchor)
     this.#statements.writeAnchor.run(filed, position, streams, ledger_first, ledger_last, crc)
     this.database.exec('commit')
+    this.#hasBegun = false
+    this.#answered = 0
   }
 
   /** Forgets what the open transaction has done, in the file and here. */
   rollback(): void {
     if (this.database.isTransaction) this.database.exec('rollback')
+    this.#hasBegun = false
+    this.#answered = 0
     this.#heads.clear()
     this.#changedHeads.length = 0
     this.#digests.clear()
@@ -255,10 +283,28 @@ export class Tables {
     this.#fences = this.#digestOf(FENCES_DIGEST)
   }
 
+  /** A row that is damaged says nothing; the lock still says whose the directory is. */
+  #isLost(): boolean {
+    if (this.#fence === undefined) return false
+    try {
+      return this.token(this.#fence.name) !== this.#fence.token
+    } catch (error) {
+      if (error instanceof Accident) return false
+      throw error
+    }
+  }
+
   #newStream(name: string): Head {
     const id = ++this.#anchor.streams
-    const head = { id, name, version: 0, link: 0, isChanged: false, isNew: true }
-    this.#heads.set(name, head)
+    return this.#keepHead({ id, name, version: 0, link: 0, isChanged: false, isNew: true })
+  }
+
+  #keepHead(head: Head): Head {
+    if (this.#heads.size >= HEADS_KEPT) {
+      this.writeHeads()
+      this.#heads.clear()
+    }
+    this.#heads.set(head.name, head)
     return head
   }
 
@@ -269,9 +315,7 @@ export class Tables {
       this.#statements.digest.get(name),
     )
     if (row === undefined) return undefined
-    const digest = checkedDigest(row)
-    this.#digests.set(name, digest)
-    return digest
+    return this.#keepDigest(checkedDigest(row))
   }
 
   #digestOf(id: number): Digest {
@@ -283,11 +327,20 @@ export class Tables {
     const last = Number(this.#statements.lastDigest.get()?.['id'])
     const digest = { id: last + 1, name, count: 0, sum: 0, isChanged: true }
     this.#writeDigest(digest)
-    this.#digests.set(name, digest)
+    return this.#keepDigest(digest)
+  }
+
+  #keepDigest(digest: Digest): Digest {
+    if (this.#digests.size >= DIGESTS_KEPT) {
+      for (const each of this.#digests.values()) this.#writeDigest(each)
+      this.#digests.clear()
+    }
+    this.#digests.set(digest.name, digest)
     return digest
   }
 
   #writeDigest(digest: Digest): void {
+    if (!digest.isChanged) return
     const { id, name, count, sum } = digest
     this.#statements.writeDigest.run(id, name, count, sum, digestCrc(digest))
     digest.isChanged = false
