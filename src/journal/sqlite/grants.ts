@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { Deque } from '../../std/index.ts'
 import type { Batch, StoredAnswer } from '../journal.ts'
 import { isForgotten, type View } from '../verdict.ts'
+import { checkedAnswer } from './answers.ts'
 import { damaged, reading } from './damage.ts'
-import { checkedAnswer } from './reading.ts'
 import { rightOf, TABLES } from './rows.ts'
 import { TABLES_FILE } from './schema.ts'
 
@@ -22,8 +22,8 @@ type KeptAnswer = Readonly<Omit<StoredAnswer, 'key'> & { group: number }>
 
 type Granted = Readonly<{ number: number; kept: Kept[]; keys: string[] }>
 
-/** Versions that are remembered although the tables have them. */
-const VERSIONS_KEPT = 65_536
+/** Versions, and tokens, that are remembered although the tables have them. */
+const NUMBERS_KEPT = 65_536
 /** How long a verdict waits for somebody who has the tables for himself, which is rare. */
 const BUSY_MS = 5_000
 
@@ -31,13 +31,15 @@ export class Grants implements View {
   readonly #database: DatabaseSync
   readonly #statements: Readonly<Record<'stream' | 'answer' | 'fence', StatementSync>>
   readonly #retentionMs: number
-  readonly #versions = new Map<string, Kept>()
-  readonly #tokens = new Map<string, Kept>()
+  readonly #versions = new Numbers()
+  readonly #tokens = new Numbers()
   readonly #answers = new Map<string, KeptAnswer>()
   /** Those that are not filed yet; the one that is being judged is the last. */
   readonly #groups = new Deque<Granted>()
   #current: Granted = { number: 0, kept: [], keys: [] }
   #now = 0
+  /** The last group that the tables have. */
+  #filed = 0
 
   constructor(directory: string, retentionMs: number) {
     this.#database = new DatabaseSync(join(directory, TABLES_FILE), {
@@ -74,6 +76,7 @@ export class Grants implements View {
 
   /** The tables have everything up to group `filed`. */
   release(filed: number): void {
+    this.#filed = filed
     for (;;) {
       const group = this.#groups.peekFront()
       if (group === undefined || group.number > filed) break
@@ -81,9 +84,6 @@ export class Grants implements View {
       for (const key of group.keys)
         if (this.#answers.get(key)?.group === group.number) this.#answers.delete(key)
     }
-    for (const numbers of [this.#versions, this.#tokens])
-      if (numbers.size > VERSIONS_KEPT)
-        for (const [name, { group }] of numbers) if (group <= filed) numbers.delete(name)
   }
 
   version(stream: string): number {
@@ -148,15 +148,14 @@ export class Grants implements View {
   }
 
   #versionOf(stream: string): Kept {
-    let kept = this.#versions.get(stream)
-    if (kept === undefined) this.#versions.set(stream, (kept = keptAt(this.#filedVersion(stream))))
-    return kept
+    return (
+      this.#versions.get(stream) ??
+      this.#versions.add(stream, this.#filedVersion(stream), this.#filed)
+    )
   }
 
   #tokenOf(fence: string): Kept {
-    let kept = this.#tokens.get(fence)
-    if (kept === undefined) this.#tokens.set(fence, (kept = keptAt(this.filedToken(fence))))
-    return kept
+    return this.#tokens.get(fence) ?? this.#tokens.add(fence, this.filedToken(fence), this.#filed)
   }
 
   #filedVersion(stream: string): number {
@@ -176,6 +175,26 @@ export class Grants implements View {
   }
 }
 
-function keptAt(value: number): Kept {
-  return { value, group: 0, before: value, groupBefore: 0 }
+/** Numbers by name. When there are many, those go that the tables have as well. */
+class Numbers {
+  readonly #byName = new Map<string, Kept>()
+  #most = NUMBERS_KEPT
+
+  get(name: string): Kept | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** Adds one as the tables have it, which have everything up to group `filed`. */
+  add(name: string, value: number, filed: number): Kept {
+    if (this.#byName.size >= this.#most) this.#drop(filed)
+    const kept = { value, group: 0, before: value, groupBefore: 0 }
+    this.#byName.set(name, kept)
+    return kept
+  }
+
+  #drop(filed: number): void {
+    for (const [name, { group }] of this.#byName) if (group <= filed) this.#byName.delete(name)
+    // Where few could go, it is not tried again for each one that comes.
+    this.#most = Math.max(NUMBERS_KEPT, 2 * this.#byName.size)
+  }
 }
