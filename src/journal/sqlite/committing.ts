@@ -2,7 +2,7 @@
  * Commits on their way to the writer and back: they leave together, as bytes, when the running code
  * has returned, and are answered in the order in which they left.
  */
-import { Accident, afterTurn, Deque, fault, isFault, type Clock } from '../../std/index.ts'
+import { Accident, afterTurn, assert, Deque, isFault, type Clock } from '../../std/index.ts'
 import { overloaded } from '../accidents.ts'
 import { checkBatch } from '../checking.ts'
 import {
@@ -177,18 +177,10 @@ export class Committing {
 
   #refuse(pending: Pending, why: Ack['refused'][number]): void {
     if (isFault(why)) return pending.reject(new Accident(why))
-    if (pending.type === 'fence') return pending.reject(lost())
+    assert(pending.type === 'batch', 'only a batch is given a verdict')
     this.#counts.refusals += 1
     if (why.type === 'duplicate') this.#counts.ledgerHits += 1
     if (why.type === 'mismatch') this.#counts.ledgerMismatches += 1
     pending.resolve(why)
   }
-}
-
-function lost(): Accident<'journal-in-use'> {
-  return new Accident(
-    fault('journal-in-use', 'the directory was taken by another process', {
-      remedy: 'end one of the two, and see why the lock did not hold',
-    }),
-  )
 }

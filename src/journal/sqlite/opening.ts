@@ -12,7 +12,7 @@ import { Accident, fault } from '../../std/index.ts'
 import { damaged, reading } from './damage.ts'
 import { ensureDirectory } from './directories.ts'
 import { Filing } from './filing.ts'
-import { readIntake } from './intake.ts'
+import { readIntake, removeIntake } from './intake.ts'
 import { lockDirectory, type DirectoryLock } from './lock.ts'
 import { DIRECTORY_FENCE, MIGRATIONS, SCHEMA_VERSION, TABLES_FILE } from './schema.ts'
 import { writeFirstRows } from './tables.ts'
@@ -42,10 +42,13 @@ export function openDirectory(directory: string, retentionMs: number): Opened {
     const { groups, missing } = readIntake(directory, filing.filed)
     for (const group of groups) filing.lay(group)
     filing.settle()
-    // The old intake goes as soon as there is another one. A log that is damaged afterwards would lay
-    // older pages over the tables, and nothing could tell: so there is none.
-    database.exec('pragma wal_checkpoint(truncate)')
-    if (missing === undefined) return { lock, database, filing, token }
+    // A log that is damaged afterwards would lay older pages over the tables, and nothing could tell:
+    // so it is emptied, and where somebody reads who needs it, what it came from stays as well.
+    const isEmptied = emptyLog(database)
+    if (missing === undefined) {
+      if (isEmptied) removeIntake(directory, token)
+      return { lock, database, filing, token }
+    }
     const damage = damaged(`group ${missing} of the intake is damaged`, { table: 'intake' })
     return { lock, database, filing, token, damage }
   } catch (error) {
@@ -53,6 +56,10 @@ export function openDirectory(directory: string, retentionMs: number): Opened {
     lock.release()
     throw error
   }
+}
+
+function emptyLog(database: DatabaseSync): boolean {
+  return database.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0
 }
 
 /** The tables of the directory, made or brought to this version where they are not. */

@@ -17,7 +17,8 @@ import { isFull } from './errors.ts'
 import { FrameReader, type Brief } from './frame-reader.ts'
 import { GROUP_CRC_BYTES, GROUP_HEADER_BYTES, setToken } from './frame.ts'
 import { Grants } from './grants.ts'
-import { Intake, removeIntake, sealGroup } from './intake.ts'
+import { Intake, sealGroup } from './intake.ts'
+import { taken } from './lock.ts'
 import { REPAIR_REMEDY } from './report.ts'
 import { DIRECTORY_FENCE } from './schema.ts'
 import {
@@ -79,6 +80,8 @@ class Writer {
   /** What the filer was told that will be written over next. */
   #wanted = 0
   #isReadOnly = false
+  /** What a group needs that there was no room for, while it is read-only. */
+  #refusedBytes = 0
   #isClosing = false
   #flushMs = 0
 
@@ -92,7 +95,6 @@ class Writer {
     this.#at = start.at
     const salt = freshId().replaceAll('-', '').slice(0, SALT_DIGITS)
     this.#intake = new Intake(directory, start.token, salt)
-    removeIntake(directory, start.token)
     this.#grants = new Grants(directory, retentionMs)
   }
 
@@ -162,8 +164,8 @@ class Writer {
     this.#grants.keep()
     this.#number = number
     this.#position = group.position
-    const current = this.#currentToken()
-    if (current !== this.#token) return this.#lose(group, current)
+    // Whoever has the directory may read the group or not, so nobody is answered.
+    if (this.#currentToken() !== this.#token) throw taken()
     const { length } = bytes // of which nothing is left here when it is handed on
     this.#hand(bytes, number, position, group.kept)
     this.#answer(group, length)
@@ -214,6 +216,7 @@ class Writer {
   /** Durable when it returns nothing; otherwise why nothing was kept. */
   #write(number: number, bytes: Buffer): Fault | undefined {
     const intake = this.#intake
+    this.#refusedBytes = bytes.length
     if (!intake.hasRoom(bytes.length)) {
       const refusal = this.#awaitRoom()
       if (refusal !== undefined) return refusal
@@ -284,19 +287,10 @@ class Writer {
     this.#say({ type: 'ack', granted, refused, bytes: 0 })
   }
 
-  /** Somebody else has the directory. What was written is read by nobody. */
-  #lose(group: Group, current: number): never {
-    this.#refuse(group, { type: 'fenced', name: DIRECTORY_FENCE, token: this.#token, current })
-    throw new Accident(
-      fault('journal-in-use', 'the directory was taken by another process', {
-        remedy: 'end one of the two, and see why the lock did not hold',
-      }),
-    )
-  }
-
   #rest(seen: number): void {
     if (this.#words.writerSleep(seen, this.#isReadOnly ? PROBE_MS : Infinity)) return
-    if (!this.#intake.hasRoom(1) && this.#words.filed < this.#intake.lastOfOther) return
+    const { lastOfOther } = this.#intake
+    if (!this.#intake.hasRoom(this.#refusedBytes) && this.#words.filed < lastOfOther) return
     try {
       this.#intake.probe()
       this.#be('open')
