@@ -16,7 +16,7 @@ import {
   type Subscription,
 } from '../../src/journal/index.ts'
 import { Accident, afterIo, systemClock } from '../../src/std/index.ts'
-import { dumpOf, type Dump } from './dump.ts'
+import { briefly, dumpOf, type Dump } from './dump.ts'
 import type { Saying } from './history.ts'
 import { commit, load, type LoadOptions } from './load.ts'
 
@@ -77,7 +77,7 @@ function listen(): void {
 }
 
 function say(report: Report): void {
-  sayText(JSON.stringify(report))
+  sayText(briefly(report))
 }
 
 function sayText(text: string): void {

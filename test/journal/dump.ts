@@ -1,4 +1,6 @@
 /** Everything a journal holds, read through its port and nothing else. */
+import { hash } from 'node:crypto'
+
 import type {
   Journal,
   Snapshot,
@@ -25,8 +27,19 @@ export type Readable = Pick<
   'lookup' | 'position' | 'readAll' | 'readRecords' | 'readStream' | 'snapshots' | 'streams'
 >
 
+/** Longer texts are told briefly. */
+const TEXT_CHARS_MAX = 512
+
 export const FOLD = 'fold-1'
 export const COLLECTIONS: readonly string[] = ['queue', 'leases', 'marks']
+
+/** As JSON, with a long text as its beginning, its length and its hash. */
+export function briefly(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== 'string' || part.length <= TEXT_CHARS_MAX) return part
+    return `${part.slice(0, 32)}… ${part.length} ${hash('sha1', part)}`
+  })
+}
 
 /** A ledger cannot be listed, so `keys` says what to look up. */
 export async function dumpOf(journal: Readable, keys: readonly string[]): Promise<Dump> {

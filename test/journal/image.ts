@@ -12,7 +12,7 @@ import {
 import type { Filing } from '../../src/journal/sqlite/filing.ts'
 import { openDirectory } from '../../src/journal/sqlite/opening.ts'
 import { systemClock } from '../../src/std/index.ts'
-import { dumpOf, type Readable } from './dump.ts'
+import { briefly, dumpOf, type Readable } from './dump.ts'
 import type { History } from './history.ts'
 import { load } from './load.ts'
 import { compiled } from './subject.ts'
@@ -27,7 +27,7 @@ export async function checkImage(
   const { filing, database, lock, damage } = openDirectory(directory, LEDGER_RETENTION_MS_DEFAULT)
   try {
     if (damage !== undefined) throw damage
-    history.settle(await dumpOf(readable(filing), history.keys))
+    history.settle(told(await dumpOf(readable(filing), history.keys)))
   } finally {
     database.close()
     lock.release()
@@ -37,10 +37,15 @@ export async function checkImage(
 async function checkWhole(directory: string, history: History): Promise<void> {
   compiled()
   await using journal = await sqliteJournal({ directory })
-  history.settle(await dumpOf(journal, history.keys))
+  history.settle(told(await dumpOf(journal, history.keys)))
   const options = { ...history.start(), seed: 1, batches: 20 }
-  await load(journal, options, (saying) => history.note(saying))
-  history.settle(await dumpOf(journal, history.keys))
+  await load(journal, options, (saying) => history.note(told(saying)))
+  history.settle(told(await dumpOf(journal, history.keys)))
+}
+
+/** As it is when another process tells it. */
+function told<T>(value: T): T {
+  return JSON.parse(briefly(value)) as T
 }
 
 /** The reads of the port without the threads behind it, of which each takes longer to start than to use. */

@@ -29,8 +29,8 @@ export type LoadOptions = Start &
     burst?: number
     /**
      * Small batches are as small as can be, none is refused, and no fence is taken. Large ones fill in
-     * a few dozen whatever is filled by turns; bulky ones do too, but with records that are replaced, so
-     * that what is kept stays as large as it is.
+     * a few dozen whatever is filled by turns; bulky ones do too, but mostly with records that are replaced,
+     * so that what is kept grows slowly.
      */
     size?: Size
     /** Of the fence that an earlier load of the same process has taken. */
@@ -40,6 +40,12 @@ export type LoadOptions = Start &
 export const FENCE = 'load'
 const STREAMS = ['account-1', 'account-2', 'account-3', 'cart-7', 'cart-8', 'größe-😀', 'x', 'y']
 const KEYS = Array.from({ length: 48 }, (_, i) => `key-${String(i).padStart(2, '0')}`)
+/** How often an event is large, and how large at most. */
+const LARGEST: Readonly<Record<Size, readonly [oneIn: number, most: number]>> = {
+  small: [40, 9_000],
+  large: [4, 800_000],
+  bulky: [10, 100_000],
+}
 const AT = 1_790_000_000_000
 
 export async function load(
@@ -165,7 +171,7 @@ class BatchWriter {
   }
 
   #event(n: number): NewEvent {
-    const [oneIn, most] = this.#size === 'large' ? [4, 800_000] : [40, 9_000]
+    const [oneIn, most] = LARGEST[this.#size ?? 'small']
     const size = this.#dice.below(this.#dice.below(oneIn) === 0 ? most : 120)
     return {
       type: 'moved',
