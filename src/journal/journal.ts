@@ -189,7 +189,7 @@ export interface Journal extends AsyncDisposable {
   readonly state: JournalState
   commit(batch: Batch): Promise<CommitResult>
   readStream(stream: string, page?: Page<number>): Promise<readonly StoredEvent[]>
-  /** Events of all streams by position. */
+  /** Events of all streams by position; maybe fewer than asked for where they are large, never none. */
   readAll(page?: Page<number>): Promise<readonly StoredEvent[]>
   /** The position of the last event, 0 if there is none. */
   position(): Promise<number>

@@ -12,13 +12,16 @@ import { compareBytes } from '../sorted-map.ts'
 import { isForgotten } from '../verdict.ts'
 import { linkOf, type EventRow, type LedgerRow, type StreamRow } from './checks.ts'
 import { damaged, reading } from './damage.ts'
-import type { Desk, DeskEvent, DeskRecord } from './desk.ts'
+import type { Desk, DeskRecord } from './desk.ts'
 import { isLostAnswer, isLostEvent } from './lost.ts'
 import { merged, pageTexts, spanOf } from './paging.ts'
 import { rightOf, TABLES } from './rows.ts'
 import type { Tables } from './tables.ts'
 
-/** What one read gives at most, in bytes of payload; one more is refused with `bad-read`. */
+/**
+ * What one read gives at most, in bytes of payload: a page of all events ends before it would have more,
+ * any other read is refused with `bad-read`.
+ */
 export const READ_BYTES_MAX = 67_108_864
 
 /** Names of streams that are remembered by their id. */
@@ -77,9 +80,14 @@ export class Reading {
           stream: name,
         })
     }
-    return this.#withDesk(found, this.#desk().streamAfter(name, after + found.length), limit)
+    for (const { stream, row } of this.#desk().streamAfter(name, after + found.length)) {
+      if (found.length === limit) break
+      found.add(storedEvent(row, stream), row.data.length)
+    }
+    return found.items
   }
 
+  /** As many as fit, so that whoever goes on from the last of them need not know how large they are. */
   all(after: number, limit: number): StoredEvent[] {
     const found = new Found<StoredEvent>()
     const end = Math.min(this.#tables.position, after + limit)
@@ -90,11 +98,15 @@ export class Reading {
           if (row['position'] !== ++position) throw missingPosition(position)
           const name = this.#nameOf(Number(row['stream']), position)
           const event = checkedEvent(row, name)
-          found.add(storedEvent(event, name), event.data.length)
+          if (!found.addIfFits(storedEvent(event, name), event.data.length)) return
         }
       })
-    if (position < end) throw missingPosition(position + 1)
-    return this.#withDesk(found, this.#desk().eventsAfter(position), limit)
+    if (!found.isCut && position < end) throw missingPosition(position + 1)
+    for (const { stream, row } of this.#desk().eventsAfter(position)) {
+      if (found.isCut || found.length === limit) break
+      found.addIfFits(storedEvent(row, stream), row.data.length)
+    }
+    return found.items
   }
 
   streams(prefix: string, after: string | undefined, limit: number): StreamHead[] {
@@ -201,14 +213,6 @@ export class Reading {
     return found.items
   }
 
-  #withDesk(found: Found<StoredEvent>, laid: Iterable<DeskEvent>, limit: number): StoredEvent[] {
-    for (const { stream, row } of laid) {
-      if (found.length === limit) break
-      found.add(storedEvent(row, stream), row.data.length)
-    }
-    return found.items
-  }
-
   #nameOf(stream: number, position: number): string {
     const known = this.#names.get(stream)
     if (known !== undefined) return known
@@ -241,22 +245,33 @@ export function checkedAnswer(statement: StatementSync, key: string): LedgerRow 
 class Found<T> {
   readonly items: T[] = []
   #bytes = 0
+  #isCut = false
 
   get length(): number {
     return this.items.length
   }
 
+  /** Whether something was left out that did not fit. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
   add(item: T, bytes: number): void {
+    if (this.addIfFits(item, bytes)) return
+    throw new Accident(
+      fault('bad-read', 'what is read at once is too large', {
+        limit: READ_BYTES_MAX,
+        items: this.items.length,
+        remedy: 'ask for less at a time',
+      }),
+    )
+  }
+
+  addIfFits(item: T, bytes: number): boolean {
     this.#bytes += bytes
-    if (this.#bytes > READ_BYTES_MAX)
-      throw new Accident(
-        fault('bad-read', 'what is read at once is too large', {
-          limit: READ_BYTES_MAX,
-          items: this.items.length,
-          remedy: 'ask for less at a time',
-        }),
-      )
-    this.items.push(item)
+    this.#isCut ||= this.#bytes > READ_BYTES_MAX
+    if (!this.#isCut) this.items.push(item)
+    return !this.#isCut
   }
 }
 
