@@ -54,7 +54,7 @@ async function readToEnd(
   for (let limit = 1; ; limit = Math.min(2 * limit, PAGE_MOST)) {
     const page = await read(events.at(-1)?.[place] ?? 0, limit)
     events.push(...page)
-    if (page.length === 0) return events
+    if (page.length < limit) return events
   }
 }
 
