@@ -4,9 +4,9 @@
  */
 
 const QUIET_MS = 10
-const QUIET_TIMES = 3
-/** Share of one core that a process may use and still count as quiet. */
-const QUIET_SHARE = 0.15
+const QUIET_TIMES = 5
+/** Share of one core that an idle process uses at most; one that is kept waiting gets more. */
+const QUIET_SHARE = 0.07
 const BUSY_MS_MAX = 20_000
 
 export type Load<Answer> = Readonly<{
