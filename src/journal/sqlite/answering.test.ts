@@ -126,6 +126,11 @@ describe('a journal whose tables turn out damaged', () => {
       position: await journal.position(),
       versions: [await journal.version('s')],
     })
-    await journal.close()
+    const [before] = [await journal.readStream('s'), await journal.close()]
+
+    await using again = await sqliteJournal({ directory })
+    assert.equal(again.state, 'damaged')
+    assert.deepEqual(await again.readStream('s'), before)
+    await assert.rejects(again.commit(append('s')), { code: 'damaged' })
   })
 })

@@ -253,9 +253,9 @@ class Filer {
 
   /** What cannot be filed stays in the intake, and is filed when the directory is opened again. */
   #end(): void {
-    const { database, lock } = this.#opened
+    const { database, lock, token } = this.#opened
     if (this.#words.status !== STATUS.damaged) this.#guard(() => this.#filing.settle())
-    if (this.#words.status === STATUS.well) removeIntake(this.#directory, Infinity)
+    if (this.#words.status === STATUS.well) removeIntake(this.#directory, token + 1)
     database.close()
     lock.release()
     this.#say({ type: 'closed' })

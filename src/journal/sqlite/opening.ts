@@ -22,7 +22,7 @@ export type Opened = Readonly<{
   database: DatabaseSync
   filing: Filing
   token: number
-  /** Why nothing may be written, where something that was durable is missing from the intake. */
+  /** Why nothing may be written: something is missing from the intake, or cannot be filed from there. */
   damage?: Accident<'damaged'>
 }>
 
@@ -41,21 +41,38 @@ export function openDirectory(directory: string, retentionMs: number): Opened {
     const token = filing.takeFence(DIRECTORY_FENCE)
     const { groups, missing } = readIntake(directory, filing.filed)
     for (const group of groups) filing.lay(group)
-    filing.settle()
+    const damage = missing === undefined ? unfiled(filing) : lostGroup(filing, missing)
     // A log that is damaged afterwards would lay older pages over the tables, and nothing could tell:
     // so it is emptied, and where somebody reads who needs it, what it came from stays as well.
     const isEmptied = emptyLog(database)
-    if (missing === undefined) {
-      if (isEmptied) removeIntake(directory, token)
-      return { lock, database, filing, token }
-    }
-    const damage = damaged(`group ${missing} of the intake is damaged`, { table: 'intake' })
-    return { lock, database, filing, token, damage }
+    if (damage !== undefined) return { lock, database, filing, token, damage }
+    if (isEmptied) removeIntake(directory, token)
+    return { lock, database, filing, token }
   } catch (error) {
     database?.close()
     lock.release()
     throw error
   }
+}
+
+/** Why what is left in the intake cannot be filed: it is read from there, and its neighbours too. */
+function unfiled(filing: Filing): Accident<'damaged'> | undefined {
+  try {
+    filing.settle()
+    return undefined
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    filing.undo()
+    return error
+  }
+}
+
+function lostGroup(filing: Filing, group: number): Accident<'damaged'> {
+  return unfiled(filing) ?? damaged(`group ${group} of the intake is damaged`, { table: 'intake' })
+}
+
+function isDamage(error: unknown): error is Accident<'damaged'> {
+  return error instanceof Accident && error.code === 'damaged'
 }
 
 function emptyLog(database: DatabaseSync): boolean {
