@@ -48,7 +48,6 @@ export function told<T>(value: T): T {
 
 /** A ledger cannot be listed, so `keys` says what to look up. */
 export async function dumpOf(journal: Readable, keys: readonly string[]): Promise<Dump> {
-  const answers = Promise.all(keys.map((key) => journal.lookup(key)))
   const events = await paged(
     (page) => journal.readAll(page),
     0,
@@ -84,8 +83,17 @@ export async function dumpOf(journal: Readable, keys: readonly string[]): Promis
     streams,
     snapshots,
     records,
-    answers: (await answers).filter((answer) => answer !== undefined),
+    answers: await answersOf(journal, keys),
   }
+}
+
+async function answersOf(journal: Readable, keys: readonly string[]): Promise<StoredAnswer[]> {
+  const answers: StoredAnswer[] = []
+  for (let at = 0; at < keys.length; at += 1_000) {
+    const some = keys.slice(at, at + 1_000).map((key) => journal.lookup(key))
+    for (const answer of await Promise.all(some)) if (answer !== undefined) answers.push(answer)
+  }
+  return answers
 }
 
 async function paged<T, After>(

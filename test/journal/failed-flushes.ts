@@ -12,7 +12,7 @@ import { freshDirectory, workplace } from './subject.ts'
 export const EXIT_CODE = 70
 
 /** Enough to come to any of the flushes; who has done all of them has ignored one that failed. */
-const BATCHES_AFTER_MAX = 3_000
+const BATCHES_AFTER_MAX = 6_000
 
 export type Failure = Readonly<{ acknowledged: number; wasOpen: boolean }>
 

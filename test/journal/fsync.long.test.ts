@@ -5,7 +5,7 @@ import { failFlush } from './failed-flushes.ts'
 import { lacks } from './subject.ts'
 
 const FAILURES = 250
-const FLUSHES_BEFORE_MAX = 400
+const FLUSHES_BEFORE_MAX = 200
 
 test('after any of 250 failed flushes nothing is acknowledged, and what was, is there', async (t) => {
   if (lacks(t, 'gcc', 'strace')) return

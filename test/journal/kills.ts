@@ -43,7 +43,7 @@ export async function killAtCalls(directory: string, calls: string, most: number
   const tally: Tally = { kills: 0, acknowledged: 0, kept: 0, lost: 0, early: 0 }
   for (let nth = 1; nth <= most; nth++) {
     const inject = ['-e', `trace=${calls}`, '-e', `inject=${calls}:signal=SIGKILL:when=${nth}`]
-    const wrapper = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', ...inject]
+    const wrapper = ['strace', '-D', '-f', '-qq', '-o', '/dev/null', ...inject]
     await loadToDeath({ directory, wrapper }, history, tally, nth)
   }
   count(tally, await verify(directory, history))

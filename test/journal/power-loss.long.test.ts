@@ -4,9 +4,9 @@ import { freshSeed, random } from '../../src/std/index.ts'
 import { checkCuts, randomCuts, recordRun, worstCuts } from './power-cuts.ts'
 import { lacks } from './subject.ts'
 
-const RUNS = 50
+const RUNS = 20
 
-test('whenever power is cut in any of fifty runs, everything acknowledged is there', async (t) => {
+test('whenever power is cut in any of twenty runs, everything acknowledged is there', async (t) => {
   if (lacks(t, 'gcc')) return
   const seed = freshSeed()
   t.diagnostic(`seed ${seed}`)
