@@ -141,7 +141,9 @@ type Frame = Readonly<{
   /** How many pages the file has after the transaction that ends here; 0 where none ends. */
   mark: number
   offset: number
-  /** The checksum goes on from that of the frame before. */
+  /** It has the salt of the present use of the log; others were left by an earlier one, or are damaged. */
+  current: boolean
+  /** And its checksum goes on from that of the frame before. */
   right: boolean
 }>
 
@@ -150,23 +152,24 @@ function readLog(log: Bytes, pageBytes: number): Overlay {
   const whole = headerIsWhole(header, pageBytes)
   const frames = [...framesOf(log, { pageBytes, ...(whole && { header }) })]
 
-  const broken = whole ? frames.findIndex((frame) => frame?.right !== true) : 0
+  const broken = whole ? frames.findIndex(({ right }) => !right) : 0
   const sound = broken === -1 ? frames.length : broken
   const rest = frames.slice(sound)
-  const marks = rest.filter((frame, n) => frame && frame.mark > 0 && (frame.right || n === 0))
-  const damaged = rest.some((frame) => frame?.right) && marks.length >= (whole ? 2 : 1)
+  const marks = rest.filter(
+    ({ mark, current, right }, n) => mark > 0 && (right || (current && n === 0)),
+  )
+  const damaged = rest.some(({ right }) => right) && marks.length >= (whole ? 2 : 1)
 
   const end =
-    1 + frames.findLastIndex((frame, n) => frame?.right && frame.mark > 0 && (damaged || n < sound))
+    1 + frames.findLastIndex(({ right, mark }, n) => right && mark > 0 && (damaged || n < sound))
   const latest = new Map<number, number>()
   const hidden: [number, number][] = []
   for (const frame of frames.slice(0, end)) {
-    if (frame === undefined) continue
     const offset = latest.get(frame.page)
     if (!frame.right && offset !== undefined) hidden.push([frame.page, offset])
     latest.set(frame.page, frame.offset)
   }
-  const torn = !damaged && rest.some((frame) => frame !== undefined)
+  const torn = !damaged && rest.some(({ current }) => current)
   const type = damaged ? 'damaged' : torn ? 'torn' : end > 0 ? 'whole' : 'none'
   return {
     state: damaged || torn ? { type, frame: sound } : { type },
@@ -190,14 +193,8 @@ function littleEndian(header?: Buffer): boolean {
   return header === undefined || (header[3]! & 1) === 0
 }
 
-/**
- * The frames of the present use of the log, which all have its salt; `undefined` stands for others,
- * left by an earlier use or damaged. Without a header that can be trusted the first frame gives the salt.
- */
-function* framesOf(
-  log: Bytes,
-  options: { pageBytes: number; header?: Buffer },
-): Generator<Frame | undefined> {
+/** Without a header that can be trusted the first frame gives the salt. */
+function* framesOf(log: Bytes, options: { pageBytes: number; header?: Buffer }): Generator<Frame> {
   const frameBytes = FRAME_HEADER_BYTES + options.pageBytes
   const count = Math.floor((log.size - LOG_HEADER_BYTES) / frameBytes)
   const order = littleEndian(options.header)
@@ -208,24 +205,16 @@ function* framesOf(
     const header = log.read(offset, FRAME_HEADER_BYTES)
     const stated = sumAt(header, 16)
     salt ??= Buffer.from(header.subarray(8, 16))
-    if (header.compare(salt, 0, 8, 8, 16) !== 0) {
-      before = [stated]
-      yield undefined
-      continue
-    }
-    const content = log.read(offset + FRAME_HEADER_BYTES, options.pageBytes)
+    const current = header.compare(salt, 0, 8, 8, 16) === 0
+    const content = log.read(offset + FRAME_HEADER_BYTES, current ? options.pageBytes : 0)
     const sums = before.map((from) =>
       sumOf(content, sumOf(header.subarray(0, 8), from, order), order),
     )
-    const right = sums.some((sum) => same(sum, stated))
+    const right = current && sums.some((sum) => same(sum, stated))
     // Either the frame is damaged or the sum it states is: the next one may go on from both.
-    before = right ? [stated] : [stated, ...sums.slice(0, 1)]
-    yield {
-      page: header.readUInt32BE(0),
-      mark: header.readUInt32BE(4),
-      offset: offset + FRAME_HEADER_BYTES,
-      right,
-    }
+    before = right || !current ? [stated] : [stated, ...sums.slice(0, 1)]
+    const [page, mark] = [header.readUInt32BE(0), header.readUInt32BE(4)]
+    yield { page, mark, offset: offset + FRAME_HEADER_BYTES, current, right }
   }
 }
 

@@ -3,9 +3,9 @@
  *
  * A group that its crc proves is filed, also where one before it is lost. What a lost group has written
  * is lost, and its requests may be made again, because nothing of them is in effect. The positions
- * of its events are known from the group behind it. A later batch that expected a version tells which
- * streams they were on; those that nobody misses belong to nobody, and what was appended to such a
- * stream without an expectation moves up.
+ * of its events are known from the group behind it. A later batch that expected a version, or has a
+ * snapshot, tells which streams they were on. Those that nobody misses belong to nobody, and what was
+ * appended to such a stream without an expectation moves up.
  */
 import type { DatabaseSync } from 'node:sqlite'
 
@@ -82,7 +82,7 @@ export function eventsIn(group: Group): number {
   return events
 }
 
-/** One name for each version that groups expect of a stream and that is not there. */
+/** One name for each version that groups expect of a stream, or took a snapshot of, and that is not there. */
 function expectedIn(groups: readonly Group[], tables: Tables): string[] {
   const versions = new Map<string, number>()
   const names: string[] = []
@@ -90,16 +90,25 @@ function expectedIn(groups: readonly Group[], tables: Tables): string[] {
     const reader = readerOf(group)
     while (!reader.isDone) {
       const brief = reader.brief()
-      for (const { stream, expected, events } of (brief.type === 'batch' && brief.batch.streams) ||
-        []) {
-        let version = versions.get(stream) ?? tables.head(stream)?.version ?? 0
-        const wanted = typeof expected === 'number' ? expected : version
-        for (; version < wanted; version++) names.push(stream)
-        versions.set(stream, version + events.length)
+      if (brief.type === 'take') continue
+      const { streams = [], snapshots = [] } = brief.batch
+      for (const { stream, expected, events } of streams) {
+        if (typeof expected === 'number') miss(stream, expected)
+        versions.set(stream, versionOf(stream) + events.length)
       }
+      for (const write of snapshots) if (!('dropped' in write)) miss(write.stream, write.seq)
     }
   }
   return names
+
+  function versionOf(stream: string): number {
+    return versions.get(stream) ?? tables.head(stream)?.version ?? 0
+  }
+
+  function miss(stream: string, version: number): void {
+    for (let n = versionOf(stream); n < version; n++) names.push(stream)
+    versions.set(stream, Math.max(version, versionOf(stream)))
+  }
 }
 
 function markLost(tables: Tables, position: number, stream: string | undefined): void {

@@ -177,11 +177,16 @@ export function shaped<Name extends TableName>(
   return row !== undefined && isShaped(table, row) ? row : undefined
 }
 
-/** The row as SQLite gives it, if it is what was written. */
+/**
+ * The row as SQLite gives it, if it is what was written and the one that was asked for: in a damaged
+ * tree SQLite may find another in its place.
+ */
 export function rightOf<Name extends TableName>(
   table: Table<Name>,
   row: Readonly<Record<string, unknown>>,
+  asked: Partial<Rows[Name]> = {},
 ): Rows[Name] | undefined {
+  for (const [column, value] of Object.entries(asked)) if (row[column] !== value) return undefined
   return isShaped(table, row) && table.crc(row) === row.crc ? row : undefined
 }
 

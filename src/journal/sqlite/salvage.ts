@@ -80,8 +80,8 @@ export function* salvage(pages: Pages): Generator<Found> {
   }
 }
 
-/** Whether the list of free pages could be followed to its end. */
-function markFree(pages: Pages, seen: Uint8Array): boolean {
+/** Whether the list of free pages can be followed to its end. */
+export function markFree(pages: Pages, seen: Uint8Array): boolean {
   const head = pages.page(1)
   if (head === undefined) return false
   let trunk = head.readUInt32BE(32)

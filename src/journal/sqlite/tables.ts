@@ -92,7 +92,7 @@ export class Tables {
     const where = { table: 'streams', stream: name }
     const row = reading(where, () => this.#statements.stream.get(name))
     if (row === undefined) return undefined
-    const right = rightOf(TABLES.streams, row)
+    const right = rightOf(TABLES.streams, row, { name })
     if (right === undefined) throw damaged(`the stream ${name} is damaged`, where)
     const { id, version, link } = right
     return this.#keepHead({ id, name, version, link, isChanged: false, isNew: false })
@@ -204,7 +204,7 @@ export class Tables {
     const where = { table: 'fences', key: name }
     const row = reading(where, () => this.#statements.fence.get(name))
     if (row === undefined) return 0
-    const right = rightOf(TABLES.fences, row)
+    const right = rightOf(TABLES.fences, row, { name })
     if (right === undefined) throw damaged(`the fence ${name} is damaged`, where)
     return right.token
   }
@@ -315,12 +315,12 @@ export class Tables {
       this.#statements.digest.get(name),
     )
     if (row === undefined) return undefined
-    return this.#keepDigest(checkedDigest(row))
+    return this.#keepDigest(checkedDigest(row, { name }))
   }
 
   #digestOf(id: number): Digest {
     const row = reading({ table: 'digests' }, () => this.#statements.digestById.get(id))
-    return checkedDigest(row ?? {})
+    return checkedDigest(row ?? {}, { id })
   }
 
   #newCollection(name: string): Digest {
@@ -371,8 +371,8 @@ export function writeFirstRows(database: DatabaseSync): void {
   writeAnchor.run(...Object.values(anchor), anchorCrc(anchor))
 }
 
-function checkedDigest(row: Readonly<Record<string, unknown>>): Digest {
-  const right = rightOf(TABLES.digests, row)
+function checkedDigest(row: Readonly<Record<string, unknown>>, asked: Partial<DigestRow>): Digest {
+  const right = rightOf(TABLES.digests, row, asked)
   const collection = String(row['name'])
   if (right === undefined)
     throw damaged(`the digest of ${collection} is damaged`, { table: 'digests', collection })

@@ -88,13 +88,15 @@ export function refusable<T>(what: () => T): T | typeof REFUSED {
   try {
     return what()
   } catch (error) {
-    if (error instanceof Accident || isSqliteError(error)) return REFUSED
+    if (error instanceof Accident || isReadError(error)) return REFUSED
     throw error
   }
 }
 
-function isSqliteError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+/** SQLite finds the file damaged, or a number in it larger than any can be. */
+function isReadError(error: unknown): boolean {
+  if (!(error instanceof Error && 'code' in error)) return false
+  return error.code === 'ERR_SQLITE_ERROR' || error.code === 'ERR_OUT_OF_RANGE'
 }
 
 function json(value: unknown): string | undefined {

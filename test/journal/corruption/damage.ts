@@ -103,17 +103,23 @@ const DAMAGERS: Readonly<Record<string, Damager>> = {
 
 export const KINDS: readonly string[] = Object.keys(DAMAGERS)
 
-/** Some damage of that kind. */
+const TRIES_MAX = 50
+
+/** Some damage of that kind; of another where this journal has nothing old to put back, for example. */
 export function damage(base: Base, kind: string, chance: Random): Damage {
-  for (;;) {
+  for (let n = 0; n < TRIES_MAX; n++) {
     const done = DAMAGERS[kind]!(base, chance)
     if (done !== undefined) return { kind, ...done }
   }
+  return damage(base, chance.pick(KINDS), chance)
 }
 
+/** The tables more often than the files beside them, which are mostly empty. */
 function anyFile(change: (image: Buffer, chance: Random) => Buffer): Damager {
-  return (base, chance) =>
-    changed(base, chance.pick([...base.files.keys()]), (image) => change(image, chance))
+  return (base, chance) => {
+    const name = chance.pick([...base.files.keys(), ...Array<string>(4).fill(TABLES_FILE)])
+    return changed(base, name, (image) => change(image, chance))
+  }
 }
 
 function changed(base: Base, name: string, change: (image: Buffer) => Buffer): ReturnType<Damager> {

@@ -15,9 +15,18 @@ import { inspect } from '../../../src/journal/sqlite/inspect.ts'
 import type { Pages } from '../../../src/journal/sqlite/pages.ts'
 import { rebuild } from '../../../src/journal/sqlite/repair.ts'
 import type { VerifyReport } from '../../../src/journal/sqlite/report.ts'
-import { TABLES_FILE } from '../../../src/journal/sqlite/schema.ts'
+import { markFree } from '../../../src/journal/sqlite/salvage.ts'
 import { Tables } from '../../../src/journal/sqlite/tables.ts'
-import { groupsIn, inDirectory, pagesOf, placeOf, readFiles, type Base, type Span } from './base.ts'
+import {
+  groupsIn,
+  inDirectory,
+  pagesOf,
+  placeOf,
+  readDirectory,
+  readFiles,
+  type Base,
+  type Span,
+} from './base.ts'
 import { contentsOf, keyOf, REFUSED, type Contents } from './contents.ts'
 import type { Damage } from './damage.ts'
 import { RETENTION_MS, type Files } from './scribe.ts'
@@ -38,14 +47,16 @@ export type Parts = Readonly<{
   pages: (files: Files) => Pages
 }>
 
-const FIRST_PAGE: Span = { file: TABLES_FILE, from: 0, to: 4_096 }
+type Looked = Readonly<{ report: VerifyReport; read: Contents | typeof REFUSED }>
 
 export const PARTS: Parts = { verify: inspect, pages: pagesOf }
 
 export function judge(base: Base, damage: Damage, parts: Parts = PARTS): Judgement {
   const wrong: string[] = []
-  const report = inDirectory(damage.files, parts.verify)
-  const read = readFiles(damage.files, base.names, base.positions)
+  const { report, read } = inDirectory(damage.files, (directory): Looked => ({
+    report: parts.verify(directory),
+    read: readDirectory(directory, base.names, base.positions),
+  }))
   const outcome = report.ok ? unfound(base, damage, read) : 'found'
   if (outcome === undefined) wrong.push(`not found: ${differences(base.truth, read).join('; ')}`)
   if (!report.ok && read !== REFUSED)
@@ -154,7 +165,8 @@ function without(event: string, ...fields: readonly string[]): string {
 function repair(base: Base, { files }: Damage, parts: Parts): Contents | Error {
   const database = new DatabaseSync(':memory:')
   try {
-    inDirectory(files, (directory) => rebuild(directory, parts.pages(files), database))
+    const intake = [...files].filter(([name]) => name.startsWith('intake'))
+    inDirectory(new Map(intake), (directory) => rebuild(directory, parts.pages(files), database))
     const { reading } = new Filing(database, RETENTION_MS)
     const sources = { reading, tables: new Tables(database) }
     return contentsOf(sources, base.names, base.positions)
@@ -193,11 +205,8 @@ function isLostOtherwise(base: Base, damage: Damage, key: string): boolean {
   const stream = /^snapshot ([^/]*)\//.exec(key)?.[1]
   if (stream !== undefined && !isIntact(base, damage, keyOf.name(stream))) return true
   const isOverwritten = /^(?:record|snapshot|fence) /.test(key)
-  return (
-    isOverwritten &&
-    damage.kind === 'pages swapped' &&
-    !isSame(base.files, damage.files, FIRST_PAGE)
-  )
+  const pages = pagesOf(damage.files)
+  return isOverwritten && !markFree(pages, new Uint8Array(pages.count + 1))
 }
 
 function shown(value: Item): string {

@@ -17,7 +17,7 @@ export type Files = ReadonlyMap<string, Buffer>
 
 const INTAKE_BYTES = 49_152
 export const RETENTION_MS = 1_000_000_000
-const STREAMS = Array.from({ length: 12 }, (_, n) => `stream ${'x'.repeat(n * 3)}${n}`)
+const STREAMS = Array.from({ length: 8 }, (_, n) => `stream ${'x'.repeat(n * 3)}${n}`)
 const COLLECTIONS = ['queue', 'leases', 'größe']
 const FENCES = ['one', 'two']
 const FOLDS = ['fold 1', 'fold 2']
@@ -29,7 +29,7 @@ export class Scribe {
     collections: COLLECTIONS,
     fences: FENCES,
     folds: FOLDS,
-    keys: Array.from({ length: 40 }, (_, n) => `key-${n}`),
+    keys: Array.from({ length: 24 }, (_, n) => `key-${n}`),
     answers: [],
   }
   /** Every value that anything which may be overwritten has ever had. */
@@ -190,7 +190,7 @@ export class Scribe {
 
   /** Mostly short, at times longer than a page. */
   #text(): string {
-    const length = this.#chance.below(30) === 0 ? 3_000 + this.#chance.below(7_000) : 200
+    const length = this.#chance.below(30) === 0 ? 3_000 + this.#chance.below(7_000) : 400
     return `${this.#chance.below(1_000_000)} ${'ä-'.repeat(this.#chance.below(length) / 3)}`
   }
 

@@ -3,6 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 
 const exec: (this: unknown, sql: string) => void = Reflect.get(DatabaseSync.prototype, 'exec')
 
-DatabaseSync.prototype.exec = function unflushed(sql: string): void {
+export function flushNothing(): void {
+  DatabaseSync.prototype.exec = unflushed
+}
+
+function unflushed(this: DatabaseSync, sql: string): void {
   exec.call(this, sql.replaceAll(/\bsynchronous\s*=\s*\w+/gi, 'synchronous = off'))
 }
