@@ -106,7 +106,7 @@ export class Grants implements View {
     const where = { table: 'fences', key: fence }
     const row = reading(where, () => this.#statements.fence.get(fence))
     if (row === undefined) return 0
-    const right = rightOf(TABLES.fences, row)
+    const right = rightOf(TABLES.fences, row, { name: fence })
     if (right === undefined) throw damaged(`the fence ${fence} is damaged`, where)
     return right.token
   }
@@ -162,7 +162,7 @@ export class Grants implements View {
     const where = { table: 'streams', stream }
     const row = reading(where, () => this.#statements.stream.get(stream))
     if (row === undefined) return 0
-    const right = rightOf(TABLES.streams, row)
+    const right = rightOf(TABLES.streams, row, { name: stream })
     if (right === undefined) throw damaged(`the stream ${stream} is damaged`, where)
     return right.version
   }

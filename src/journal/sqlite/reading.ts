@@ -10,10 +10,17 @@ import { Accident, fault } from '../../std/index.ts'
 import type { Snapshot, StoredAnswer, StoredEvent, StoredRecord, StreamHead } from '../journal.ts'
 import { compareBytes } from '../sorted-map.ts'
 import { isForgotten } from '../verdict.ts'
-import { linkOf, type EventRow, type LedgerRow, type StreamRow } from './checks.ts'
+import { checkedAnswer } from './answers.ts'
+import {
+  linkOf,
+  type EventRow,
+  type RecordRow,
+  type SnapshotRow,
+  type StreamRow,
+} from './checks.ts'
 import { damaged, reading } from './damage.ts'
 import type { Desk, DeskRecord } from './desk.ts'
-import { isLostAnswer, isLostEvent } from './lost.ts'
+import { isLostEvent } from './lost.ts'
 import { merged, pageTexts, spanOf } from './paging.ts'
 import { rightOf, TABLES } from './rows.ts'
 import type { Tables } from './tables.ts'
@@ -68,7 +75,7 @@ export class Reading {
       reading({ table: 'events', stream: name }, () => {
         for (const row of this.#statements.stream.iterate(head.id, after, limit)) {
           if (row['seq'] !== ++seq) throw missingEvent(name, seq)
-          const event = checkedEvent(row, name, link)
+          const event = checkedEvent(row, name, { stream: head.id, seq }, link)
           link = event.link
           found.add(storedEvent(event, name), event.data.length)
         }
@@ -97,7 +104,7 @@ export class Reading {
         for (const row of this.#statements.all.iterate(after, end - after)) {
           if (row['position'] !== ++position) throw missingPosition(position)
           const name = this.#nameOf(Number(row['stream']), position)
-          const event = checkedEvent(row, name)
+          const event = checkedEvent(row, name, { position })
           if (!found.addIfFits(storedEvent(event, name), event.data.length)) return
         }
       })
@@ -122,7 +129,7 @@ export class Reading {
       const keys = merged(rows, ({ name }) => String(name), added.toSorted(compareBytes))
       for (const [stream, row] of keys) {
         if (found.length === limit) break
-        const filed = row === undefined ? 0 : checkedStream(row).version
+        const filed = row === undefined ? 0 : checkedStream(row, { name: stream }).version
         found.push({ stream, version: this.#desk().version(stream) ?? filed })
       }
     })
@@ -149,7 +156,8 @@ export class Reading {
         if (found.length === limit) break
         const here = desk.record(collection, key)
         if (here !== undefined) addRecord(found, here)
-        else if (row !== undefined) addChecked(found, collection, row)
+        else if (row !== undefined && id !== undefined)
+          addChecked(found, collection, row, { collection: id, key })
       }
     })
     return found.items
@@ -165,7 +173,7 @@ export class Reading {
         const row = reading({ table: 'records', collection, key }, () =>
           this.#statements.record.get(id, key),
         )
-        if (row !== undefined) addChecked(found, collection, row)
+        if (row !== undefined) addChecked(found, collection, row, { collection: id, key })
       }
     }
     return found.items
@@ -199,7 +207,7 @@ export class Reading {
       reading({ table: 'snapshots', stream }, () => {
         for (const row of this.#statements.snapshots.iterate(id, fold))
           if (!bySeq.has(Number(row['seq']))) {
-            const snapshot = checkedSnapshot(row, stream)
+            const snapshot = checkedSnapshot(row, stream, { stream: id, fold })
             bySeq.set(snapshot.seq, snapshot)
           }
       })
@@ -223,22 +231,11 @@ export class Reading {
         table: 'streams',
         position,
       })
-    const { name } = checkedStream(row)
+    const { name } = checkedStream(row, { id: stream })
     if (this.#names.size >= NAMES_KEPT) this.#names.clear()
     this.#names.set(stream, name)
     return name
   }
-}
-
-/** The answer that the statement finds by its key. */
-export function checkedAnswer(statement: StatementSync, key: string): LedgerRow | undefined {
-  const where = { table: 'ledger', key }
-  const row = reading(where, () => statement.get(key))
-  if (row === undefined) return undefined
-  const right = rightOf(TABLES.ledger, row)
-  if (right === undefined) throw damaged(`the answer to ${key} is damaged`, where)
-  if (isLostAnswer(right)) throw damaged(`the answer to ${key} is lost`, where)
-  return right
 }
 
 /** Items of one read, which have a bound. */
@@ -275,11 +272,16 @@ class Found<T> {
   }
 }
 
-function checkedEvent(row: Row, stream: string, linkBefore?: number): EventRow {
+function checkedEvent(
+  row: Row,
+  stream: string,
+  asked: Partial<EventRow>,
+  linkBefore?: number,
+): EventRow {
   const [seq, position] = [Number(row['seq']), Number(row['position'])]
   const which = `event ${seq} of the stream ${stream}, at position ${position},`
   const where = { table: 'events', stream, seq, position }
-  const right = rightOf(TABLES.events, row)
+  const right = rightOf(TABLES.events, row, asked)
   if (right === undefined || !isLinked(right, linkBefore))
     throw damaged(`${which} is damaged`, where)
   if (isLostEvent(right)) throw damaged(`${which} is lost`, where)
@@ -290,8 +292,8 @@ function isLinked({ crc, link }: EventRow, linkBefore: number | undefined): bool
   return linkBefore === undefined || linkOf(linkBefore, crc) === link
 }
 
-function checkedStream(row: Row): StreamRow {
-  const right = rightOf(TABLES.streams, row)
+function checkedStream(row: Row, asked: Partial<StreamRow>): StreamRow {
+  const right = rightOf(TABLES.streams, row, asked)
   if (right !== undefined) return right
   const stream = String(row['name'])
   throw damaged(`the stream ${stream} is damaged`, { table: 'streams', stream })
@@ -320,9 +322,9 @@ function storedEvent(row: Omit<EventRow, 'stream' | 'crc' | 'link'>, stream: str
   }
 }
 
-function checkedSnapshot(row: Row, stream: string): Snapshot {
+function checkedSnapshot(row: Row, stream: string, asked: Partial<SnapshotRow>): Snapshot {
   const seq = Number(row['seq'])
-  const right = rightOf(TABLES.snapshots, row)
+  const right = rightOf(TABLES.snapshots, row, asked)
   if (right === undefined)
     throw damaged(`the snapshot of ${stream} after ${seq} events is damaged`, {
       table: 'snapshots',
@@ -337,8 +339,13 @@ function addRecord(found: Found<StoredRecord>, { key, value }: DeskRecord): void
   if (value !== null) found.add({ key, value: textOf(value) }, value.length)
 }
 
-function addChecked(found: Found<StoredRecord>, collection: string, row: Row): void {
-  const right = rightOf(TABLES.records, row)
+function addChecked(
+  found: Found<StoredRecord>,
+  collection: string,
+  row: Row,
+  asked: Partial<RecordRow>,
+): void {
+  const right = rightOf(TABLES.records, row, asked)
   const key = String(row['key'])
   if (right === undefined)
     throw damaged(`the record ${key} of ${collection} is damaged`, {
