@@ -105,7 +105,7 @@ async function paged<T, After>(
   const all: T[] = []
   for (let after = first; ; after = placeOf(all.at(-1)!)) {
     const page = await read({ after, limit })
+    if (page.length === 0) return all // a page that is not full may have large items
     all.push(...page)
-    if (page.length < limit) return all
   }
 }
