@@ -33,6 +33,8 @@ export async function fillAndFree(t: TestContext, seed: number, cycles: number):
   } catch (error) {
     return t.skip(`a small disk cannot be mounted here, it takes root: ${String(error)}`)
   }
+  const unmount = (): unknown => execFileSync('umount', ['-l', disk])
+  process.prependListener('exit', unmount) // before the directories of this process are removed
   const tally = { acknowledged: 0, refused: 0, rounds: 0, normalMsMax: 0 }
   try {
     for (let done = 0; done < cycles; done += CYCLES_EACH) {
@@ -40,7 +42,8 @@ export async function fillAndFree(t: TestContext, seed: number, cycles: number):
       await cycle(disk, seed + done, Math.min(CYCLES_EACH, cycles - done), tally)
     }
   } finally {
-    execFileSync('umount', ['-l', disk])
+    process.off('exit', unmount)
+    unmount()
   }
   t.diagnostic(`${cycles} cycles: ${JSON.stringify(tally)}`)
 }

@@ -25,6 +25,7 @@ export type Exit = Readonly<{ code: number | null; signal: NodeJS.Signals | null
 
 /** What no run takes that is not stuck. */
 const RUN_MS_MAX = 120_000
+const ENDED_EXIT_CODE = 143
 const PROGRAM = join(import.meta.dirname, 'child.ts')
 const SHIM = join(import.meta.dirname, 'shim', 'faults.c')
 const NEEDED_FOR: Readonly<Record<string, string>> = {
@@ -154,6 +155,7 @@ export function workplace(): string {
     const made = mkdtempSync(join(tmpdir(), 'flytower-journal-'))
     place = made
     process.on('exit', () => rmSync(made, { recursive: true, force: true }))
+    process.once('SIGTERM', () => process.exit(ENDED_EXIT_CODE)) // or nothing is cleared away
   }
   return place
 }
