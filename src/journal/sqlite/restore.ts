@@ -63,7 +63,7 @@ export function restore(pages: Pages, database: DatabaseSync, groups: readonly G
   restoreEvents(restoring)
   restoreLedger(restoring)
   restoreCollections(restoring)
-  for (const { id } of database.prepare('select id from digests').all())
+  for (const { id } of database.prepare('select id from digests order by id').all())
     settle(restoring, Number(id))
   for (const table of KEYED)
     for (const beside of BESIDE) database.exec(`drop table temp.${beside}_${table}`)
@@ -221,7 +221,10 @@ function settle(restoring: Restoring, id: number): void {
   if (!isOther(content)) return
   lost[table] += Math.max(0, (written?.count ?? 0) - content.count)
   const name = database.prepare('select name from digests where id = ?').get(id)?.['name']
-  lose(restoring, lossOf(content, written), { table, key: String(name) })
+  lose(restoring, lossOf(content, written), {
+    table,
+    ...(table === 'records' && { key: String(name) }),
+  })
 
   function take(beside: (typeof BESIDE)[number]): void {
     database.exec(`insert or ignore into ${table} select * from temp.${beside}_${rowsOf(id)}`)

@@ -245,7 +245,7 @@ function verifyCollections(search: Search): void {
         row.count === count
           ? 'the content is not what was written last'
           : `there are ${count} rows, not ${row.count}`,
-        { table: tableOf(id), key: row.name },
+        { table: tableOf(id), ...(id > FENCES_DIGEST && { key: row.name }) },
       )
   }
   for (const [id, { count }] of sums)
