@@ -1,4 +1,4 @@
-/** 100 000 corruptions of journals; see `corruption.slow.test.ts`. */
+/** 100 000 corruptions of journals; see `corruption-kinds.long.test.ts`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
