@@ -108,9 +108,14 @@ export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0)))
   }
 }
 
+/** Whether it begins as the first page of every SQLite file does. */
+export function isFirstPage(page: Buffer): boolean {
+  return page.toString('latin1', 0, MAGIC.length) === MAGIC
+}
+
 function pageBytesOf(file: Bytes): number | undefined {
   const header = file.read(0, 18)
-  if (header.length < 18 || header.toString('latin1', 0, 16) !== MAGIC) return undefined
+  if (header.length < 18 || !isFirstPage(header)) return undefined
   const stated = header.readUInt16BE(16)
   return possible(stated === 1 ? PAGE_BYTES_MAX : stated)
 }

@@ -17,7 +17,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
 import { contentOf, type Cell, type PageContent, type PageKind, type Value } from './cells.ts'
-import type { Pages } from './pages.ts'
+import { isFirstPage, type Pages } from './pages.ts'
 import { rightRow, TABLES, type RightRow, type TableName } from './rows.ts'
 import { MIGRATIONS } from './schema.ts'
 
@@ -83,7 +83,7 @@ export function* salvage(pages: Pages): Generator<Found> {
 /** Whether the list of free pages can be followed to its end. */
 export function markFree(pages: Pages, seen: Uint8Array): boolean {
   const head = pages.page(1)
-  if (head === undefined) return false
+  if (head === undefined || !isFirstPage(head)) return false
   let trunk = head.readUInt32BE(32)
   let left = head.readUInt32BE(36)
   while (trunk !== 0) {
