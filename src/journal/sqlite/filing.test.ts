@@ -3,11 +3,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { random, type Random } from '../../std/index.ts'
 import { virtualClock, type VirtualClock } from '../../testkit/index.ts'
-import { checkBatch } from '../checking.ts'
+import { batchBytes, checkBatch } from '../checking.ts'
 import type { Batch, Journal, RecordWrite, SnapshotWrite } from '../journal.ts'
 import { memoryJournal } from '../memory.ts'
+import { isFull } from './errors.ts'
 import { Filing } from './filing.ts'
 import { FrameWriter, GROUP_HEADER_BYTES, setToken } from './frame.ts'
+import type { Group } from './intake.ts'
+import { READ_BYTES_MAX } from './reading.ts'
 import { MIGRATIONS } from './schema.ts'
 import { writeFirstRows } from './tables.ts'
 import { verifyDatabase } from './verify.ts'
@@ -189,4 +192,96 @@ async function play(both: Pair): Promise<void> {
   const { findings } = verifyDatabase(database)
   assert.deepEqual(findings, [])
   await both.model.close()
+}
+
+describe('filing', () => {
+  test('that finds no room is undone, and succeeds when there is some', () => {
+    const database = freshTables()
+    const filing = new Filing(database, RETENTION_MS)
+    const pages = Number(database.prepare('pragma page_count').get()?.['page_count'])
+    filing.lay(groupOf(1, putting(['before'], 'x')))
+    filing.settle()
+    filing.lay(groupOf(2, putting(keysOf(50), 'x'.repeat(1_000))))
+    filing.lay(groupOf(3, putting(['after'], 'x')))
+    database.exec(`pragma max_page_count = ${pages + 2}`)
+
+    assert.throws(() => filing.settle(), isFull)
+    filing.undo()
+
+    assert.equal(filing.filed, 1)
+    assert.equal(filing.reading.records('c', '', undefined, 100).length, 52)
+    assert.throws(() => filing.settle(), isFull)
+    filing.undo()
+    database.exec('pragma max_page_count = 1000')
+    filing.settle()
+    assert.equal(filing.filed, 3)
+    assert.equal(filing.reading.records('c', '', undefined, 100).length, 52)
+    assert.deepEqual(verifyDatabase(database).findings, [])
+  })
+
+  test('does not file what was put and deleted meanwhile', () => {
+    const database = freshTables()
+    const filing = new Filing(database, RETENTION_MS)
+    const deleted = { records: [{ collection: 'c', key: 'k', deleted: true as const }] }
+    filing.lay(groupOf(1, putting(['k', 'l'], 'x')))
+    filing.lay(groupOf(2, deleted))
+    filing.file(1, Infinity)
+    filing.commit()
+    const keys = database.prepare('select key from records').all()
+    assert.deepEqual(
+      keys.map(({ key }) => key),
+      ['l'],
+    )
+    assert.deepEqual(filing.reading.getRecords('c', ['k', 'l']), [{ key: 'l', value: 'x' }])
+  })
+
+  test('forgets the answers of old, some at a time', () => {
+    const database = freshTables()
+    const filing = new Filing(database, RETENTION_MS)
+    for (let n = 1; n <= 1_500; n++) filing.lay(groupOf(n, answered(`${n}`), START + n))
+    filing.settle()
+    const count = (): unknown => database.prepare('select count(*) as n from ledger').get()?.['n']
+    assert.equal(count(), 1_001) // those that are no older than the last by more than a second
+    for (let n = 1_501; n <= 1_503; n++) {
+      filing.lay(groupOf(n, answered(`${n}`), START + 10_000 + n))
+      filing.settle()
+    }
+    assert.equal(count(), 3)
+    assert.deepEqual(verifyDatabase(database).findings, [])
+  })
+})
+
+describe('a read', () => {
+  test('of as many bytes as fit is answered, of one more is refused', () => {
+    const filing = new Filing(freshTables(), RETENTION_MS)
+    const { reading } = filing
+    const part = 4_194_304
+    const largest = putting(keysOf(READ_BYTES_MAX / part), 'x'.repeat(part))
+    filing.lay(groupOf(1, largest))
+    assert.equal(reading.records('c', '', undefined, 100).length, READ_BYTES_MAX / part)
+
+    filing.lay(groupOf(2, putting(['more'], 'x')))
+
+    assert.throws(() => reading.records('c', '', undefined, 100), { code: 'bad-read' })
+    assert.throws(() => reading.getRecords('c', [...keysOf(16), 'more']), { code: 'bad-read' })
+    assert.equal(reading.records('c', '', undefined, 16).length, 16)
+  })
+})
+
+function keysOf(count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `${n}`.padStart(3, '0'))
+}
+
+function answered(key: string): Batch {
+  return { ledger: [{ key, fingerprint: '{}', response: '' }] }
+}
+
+function putting(keys: readonly string[], value: string): Batch {
+  return { records: keys.map((key) => ({ collection: 'c', key, value })) }
+}
+
+function groupOf(number: number, batch: Batch, at = START): Group {
+  const writer = new FrameWriter()
+  writer.batch(batch, batchBytes(batch))
+  return { number, at, position: 0, count: 1, bytes: Buffer.from(writer.cut()) }
 }
