@@ -48,6 +48,12 @@ const CASES: Readonly<Record<RuleName, readonly Case[]>> = {
     { path: 'src/attic/a.ts', text: `import '../std/index.ts'`, finding: 'no row for attic' },
     { path: 'src/kernel/cell.ts', text: `import { Heap } from '../std/index.ts'` },
     { path: 'src/kernel/cell.test.ts', text: `import { stage } from '../testkit/index.ts'` },
+    { path: 'src/kernel/cell.test.ts', text: `import { pair } from '../../test/kernel/pair.ts'` },
+    {
+      path: 'src/kernel/cell.ts',
+      text: `import { pair } from '../../test/kernel/pair.ts'`,
+      finding: 'src may not import test/kernel/pair.ts',
+    },
     { path: 'src/server/main.ts', text: `new URL('../../package.json', import.meta.url)` },
   ],
   folders: [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Accident, fault } from '../std/index.ts'
-import { account, decide, evolve, gate, scene, type Command } from './fixture.test.ts'
+import { account, decide, evolve, gate, scene, type Command } from '../../test/entity/scene.ts'
 import { entity } from './index.ts'
 
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })

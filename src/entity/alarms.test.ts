@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Accident, fault, type Clock } from '../std/index.ts'
-import { scene, type Scene } from './fixture.test.ts'
+import { scene, type Scene } from '../../test/entity/scene.ts'
 import {
   accept,
   answer,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { Batch } from '../journal/index.ts'
-import { account, decide, evolve, gate, scene } from './fixture.test.ts'
+import { account, decide, evolve, gate, scene } from '../../test/entity/scene.ts'
 import { accept, entity, type EntityDefinition } from './index.ts'
 
 describe('an entity', () => {

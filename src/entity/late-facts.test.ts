@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Accident, fault } from '../std/index.ts'
-import { gate, scene, type Scene } from './fixture.test.ts'
+import { gate, scene, type Scene } from '../../test/entity/scene.ts'
 import { accept, answer, entity, type EntityDefinition } from './index.ts'
 
 type Noted = Readonly<{ type: 'noted'; what: string; when: number }>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { Journal } from '../journal/index.ts'
-import { account, evolve, gate, scene, type Command, type Event } from './fixture.test.ts'
+import { account, evolve, gate, scene, type Command, type Event } from '../../test/entity/scene.ts'
 import { accept, entity, leg, type EntityDefinition } from './index.ts'
 
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })

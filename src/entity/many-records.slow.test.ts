@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Accident, fault } from '../std/index.ts'
-import { scene } from './fixture.test.ts'
+import { scene } from '../../test/entity/scene.ts'
 import { accept, entity, message, type EntityDefinition } from './index.ts'
 
 type Clock = EntityDefinition<number, number, Readonly<{ type: 'set'; at: number }>, null>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Accident, fault } from '../std/index.ts'
-import { account, gate, scene, type Command, type Scene } from './fixture.test.ts'
+import { account, gate, scene, type Command, type Scene } from '../../test/entity/scene.ts'
 
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { account, scene, type Command, type Scene } from './fixture.test.ts'
+import { account, scene, type Command, type Scene } from '../../test/entity/scene.ts'
 import { entity, postpone, type EntityDefinition } from './index.ts'
 
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { account, gate, scene, type Command } from './fixture.test.ts'
+import { account, gate, scene, type Command } from '../../test/entity/scene.ts'
 
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })
 

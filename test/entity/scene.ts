@@ -1,7 +1,7 @@
 /** What the tests of the runtime share: accounts, and a journal that does what a test says. */
-import { memoryJournal, type Journal } from '../journal/index.ts'
-import { silentLog } from '../std/index.ts'
-import { world, type World, type WorldOptions } from '../testkit/index.ts'
+import { memoryJournal, type Journal } from '../../src/journal/index.ts'
+import { silentLog } from '../../src/std/index.ts'
+import { world, type World, type WorldOptions } from '../../src/testkit/index.ts'
 import {
   accept,
   answer,
@@ -13,7 +13,7 @@ import {
   type Entities,
   type EntitiesOptions,
   type EntityDefinition,
-} from './index.ts'
+} from '../../src/entity/index.ts'
 
 export type Command =
   | Readonly<{ type: 'deposit' | 'withdraw'; amount: number }>
