@@ -36,9 +36,14 @@ const INSIDERS: Readonly<Record<string, string>> = {
 /** npm packages a folder may import; where no row grants one, there is none. */
 const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: boolean }>[] = [
   { name: '@standard-schema/spec', folder: 'kernel', typeOnly: true },
+  { name: 'fastify', folder: 'http', typeOnly: false },
+  { name: 'commander', folder: 'server', typeOnly: false },
+  { name: 'pino', folder: 'server', typeOnly: false },
+  { name: 'yaml', folder: 'server', typeOnly: false },
+  { name: 'yaml', folder: 'stock', typeOnly: false }, // locations from a file
 ]
 
-const TEST_PACKAGES: ReadonlySet<string> = new Set(['fast-check'])
+const TEST_PACKAGES: ReadonlySet<string> = new Set(['fast-check', '@cucumber/cucumber'])
 
 /** What reaches out of the program, and the only files that may. A row comes with its adapter. */
 const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly string[] }>[] = [
