@@ -32,6 +32,8 @@ export const BATCH_BYTES_MAX = 16_777_216
 /** What one read gives when it does not say how much it wants, and at most. */
 export const READ_LIMIT_DEFAULT = 1_000
 export const READ_LIMIT_MAX = 10_000
+/** Payload a page of events or records has at least, if it ends before its limit and is not the last. */
+export const PAGE_BYTES_MIN = 16_777_216
 /** How long an answered request id is remembered unless the journal is told otherwise: 7 days. */
 export const LEDGER_RETENTION_MS_DEFAULT = 604_800_000
 /** Commits that may wait to be durable; one more is refused with `journal-overloaded`. */
@@ -142,7 +144,10 @@ export type StoredAnswer = Readonly<{
 export type StoredRecord = Readonly<{ key: string; value: string }>
 export type StreamHead = Readonly<{ stream: string; version: number }>
 
-/** `after` is exclusive; `limit` is at most `READ_LIMIT_MAX`. */
+/**
+ * `after` is exclusive; `limit` is at most `READ_LIMIT_MAX`. A page of events or records that holds
+ * `PAGE_BYTES_MIN` may have fewer than asked for, but is empty only at the end.
+ */
 export type Page<After> = Readonly<{ after?: After; limit?: number }>
 
 export type JournalState = 'open' | 'read-only' | 'damaged' | 'failed' | 'closed'
@@ -189,7 +194,7 @@ export interface Journal extends AsyncDisposable {
   readonly state: JournalState
   commit(batch: Batch): Promise<CommitResult>
   readStream(stream: string, page?: Page<number>): Promise<readonly StoredEvent[]>
-  /** Events of all streams by position; maybe fewer than asked for where they are large, never none. */
+  /** Events of all streams by position. */
   readAll(page?: Page<number>): Promise<readonly StoredEvent[]>
   /** The position of the last event, 0 if there is none. */
   position(): Promise<number>

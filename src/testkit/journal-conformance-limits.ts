@@ -6,6 +6,7 @@ import {
   BATCH_ITEMS_MAX,
   COMMITS_PENDING_MAX,
   NAME_BYTES_MAX,
+  PAGE_BYTES_MIN,
   PAYLOAD_BYTES_MAX,
   type Batch,
 } from '../journal/index.ts'
@@ -52,6 +53,33 @@ export const LIMIT_TESTS: JournalTests = {
     assert.equal((await journal.commit(recordsOf(3, quarter))).type, 'committed')
     assert.equal(await journal.position(), 1)
     await checkJournal(journal)
+  },
+
+  async 'gives all events and records, however large, to whoever reads on to the end'({ journal }) {
+    const data = 'x'.repeat(PAYLOAD_BYTES_MAX)
+    const count = 18
+    for (let n = 0; n < count; n++)
+      await journal.commit({
+        streams: [append('a', data)],
+        records: [{ collection: 'c', key: `${n + 10}`, value: data }],
+      })
+
+    let events = 0
+    for (;;) {
+      const page = await journal.readStream('a', { after: events })
+      if (page.length === 0) break
+      events += page.length
+      assert.ok(events === count || page.length * PAYLOAD_BYTES_MAX >= PAGE_BYTES_MIN)
+    }
+    const keys: string[] = []
+    for (;;) {
+      const page = await journal.readRecords('c', '', { after: keys.at(-1) ?? '' })
+      if (page.length === 0) break
+      keys.push(...page.map(({ key }) => key))
+    }
+    assert.equal(events, count)
+    assert.deepEqual(keys, [...new Set(keys)])
+    assert.equal(keys.length, count)
   },
 
   async 'refuses one commit more than may wait, and answers all the others'({ journal }) {

@@ -6,7 +6,7 @@
  * wrong, and nobody has to delete them for that. Rungs are tried from the newest down, then history is
  * folded from zero. A rung that cannot be read is as good as none.
  */
-import { READ_LIMIT_DEFAULT } from '../../journal/index.ts'
+import { PAGE_BYTES_MIN, READ_LIMIT_DEFAULT } from '../../journal/index.ts'
 import type { Journal, Snapshot, SnapshotWrite, StoredEvent } from '../../journal/index.ts'
 import { Accident, fault, type FaultDetail } from '../../std/index.ts'
 import type { SnapshotPolicy } from '../entity.ts'
@@ -101,8 +101,13 @@ export async function eachStored(
   for (let seq = after; seq < upTo;) {
     const limit = Math.min(READ_LIMIT_DEFAULT, upTo - seq)
     const page = await journal.readStream(stream, { after: seq, limit })
-    for (const stored of page) if (!visit(stored)) return
-    if (page.length < limit) return
+    let chars = 0
+    for (const stored of page) {
+      if (!visit(stored)) return
+      chars += stored.data.length
+    }
+    // A character is 3 bytes at most.
+    if (page.length === 0 || (page.length < limit && chars * 3 < PAGE_BYTES_MIN)) return
     seq += page.length
   }
 }

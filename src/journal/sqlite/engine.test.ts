@@ -330,15 +330,20 @@ describe('damage in the intake', () => {
 })
 
 describe('reads', () => {
-  test('of more than fits are refused, and of less are not', async (t) => {
+  test('of more than fits end early, and going on gives the rest', async (t) => {
     const journal = await opened(directoryFor(t))
-    const value = 'x'.repeat(4_194_304)
+    const data = 'x'.repeat(4_194_304)
     for (let n = 0; n < 17; n++)
-      await journal.commit({ records: [{ collection: 'c', key: `${n}`.padStart(2, '0'), value }] })
+      await journal.commit({
+        ...append('a', data),
+        records: [{ collection: 'c', key: `${n}`.padStart(2, '0'), value: data }],
+      })
 
-    await assert.rejects(journal.readRecords('c', ''), { code: 'bad-read' })
-
-    assert.equal((await journal.readRecords('c', '', { limit: 16 })).length, 16)
+    assert.equal((await journal.readStream('a')).length, 16)
+    assert.equal((await journal.readStream('a', { after: 16 })).length, 1)
+    assert.equal((await journal.readRecords('c', '')).length, 16)
+    assert.equal((await journal.readRecords('c', '', { after: '15' })).length, 1)
+    assert.equal((await journal.readAll({ after: 1 })).length, 16)
   })
 })
 

@@ -26,8 +26,8 @@ import { rightOf, TABLES } from './rows.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * What one read gives at most, in bytes of payload: a page of all events ends before it would have more,
- * any other read is refused with `bad-read`.
+ * What one read gives at most, in bytes of payload: a page of events or records ends before it would have
+ * more, and what was asked for by name is refused with `bad-read`.
  */
 export const READ_BYTES_MAX = 67_108_864
 
@@ -77,10 +77,11 @@ export class Reading {
           if (row['seq'] !== ++seq) throw missingEvent(name, seq)
           const event = checkedEvent(row, name, { stream: head.id, seq }, link)
           link = event.link
-          found.add(storedEvent(event, name), event.data.length)
+          if (!found.add(storedEvent(event, name), event.data.length)) return
         }
       })
-      if (seq < Math.min(head.version, after + limit)) throw missingEvent(name, seq + 1)
+      if (!found.isCut && seq < Math.min(head.version, after + limit))
+        throw missingEvent(name, seq + 1)
       if (seq > head.version || (seq === head.version && link !== head.link))
         throw damaged(`the end of the stream ${name} is damaged`, {
           table: 'streams',
@@ -88,7 +89,7 @@ export class Reading {
         })
     }
     for (const { stream, row } of this.#desk().streamAfter(name, after + found.length)) {
-      if (found.length === limit) break
+      if (found.isCut || found.length === limit) break
       found.add(storedEvent(row, stream), row.data.length)
     }
     return found.items
@@ -105,13 +106,13 @@ export class Reading {
           if (row['position'] !== ++position) throw missingPosition(position)
           const name = this.#nameOf(Number(row['stream']), position)
           const event = checkedEvent(row, name, { position })
-          if (!found.addIfFits(storedEvent(event, name), event.data.length)) return
+          if (!found.add(storedEvent(event, name), event.data.length)) return
         }
       })
     if (!found.isCut && position < end) throw missingPosition(position + 1)
     for (const { stream, row } of this.#desk().eventsAfter(position)) {
       if (found.isCut || found.length === limit) break
-      found.addIfFits(storedEvent(row, stream), row.data.length)
+      found.add(storedEvent(row, stream), row.data.length)
     }
     return found.items
   }
@@ -153,7 +154,7 @@ export class Reading {
     reading({ table: 'records', collection }, () => {
       const keys = merged(rows, (row) => String(row['key']), laid.toSorted(compareBytes))
       for (const [key, row] of keys) {
-        if (found.length === limit) break
+        if (found.isCut || found.length === limit) break
         const here = desk.record(collection, key)
         if (here !== undefined) addRecord(found, here)
         else if (row !== undefined && id !== undefined)
@@ -176,7 +177,7 @@ export class Reading {
         if (row !== undefined) addChecked(found, collection, row, { collection: id, key })
       }
     }
-    return found.items
+    return found.whole()
   }
 
   lookup(key: string, now: number, retentionMs: number): StoredAnswer | undefined {
@@ -218,7 +219,7 @@ export class Reading {
       if (found.length === limit) break
       found.add(snapshot, snapshot.state.length)
     }
-    return found.items
+    return found.whole()
   }
 
   #nameOf(stream: number, position: number): string {
@@ -253,8 +254,16 @@ class Found<T> {
     return this.#isCut
   }
 
-  add(item: T, bytes: number): void {
-    if (this.addIfFits(item, bytes)) return
+  add(item: T, bytes: number): boolean {
+    this.#bytes += bytes
+    this.#isCut ||= this.#bytes > READ_BYTES_MAX
+    if (!this.#isCut) this.items.push(item)
+    return !this.#isCut
+  }
+
+  /** All there is, for whoever cannot ask for the rest. */
+  whole(): T[] {
+    if (!this.#isCut) return this.items
     throw new Accident(
       fault('bad-read', 'what is read at once is too large', {
         limit: READ_BYTES_MAX,
@@ -262,13 +271,6 @@ class Found<T> {
         remedy: 'ask for less at a time',
       }),
     )
-  }
-
-  addIfFits(item: T, bytes: number): boolean {
-    this.#bytes += bytes
-    this.#isCut ||= this.#bytes > READ_BYTES_MAX
-    if (!this.#isCut) this.items.push(item)
-    return !this.#isCut
   }
 }
 
