@@ -21,7 +21,9 @@ import {
   leavesOf,
   limitNames,
   numbersIn,
+  printsAsShown,
   section,
+  shellBlocks,
   tableRows,
   testClaims,
   wordsOf,
@@ -281,5 +283,40 @@ describe('code blocks', () => {
       { page: 'a.md', line: 7, runs: false, code: 'two()\n  three()\n' },
       { page: 'a.md', line: 14, runs: false, file: 'four.ts', code: '' },
     ])
+  })
+})
+
+describe('shell blocks', () => {
+  test('are those marked to run, with what is shown right behind them', () => {
+    const text = [
+      '```sh',
+      'npm ci',
+      '```',
+      '```sh run',
+      'echo 1',
+      '```',
+      '',
+      '```text',
+      '1',
+      '```',
+      '```sh run',
+      'echo 2',
+      '```',
+      'which is not shown:',
+      '```text',
+      '3',
+      '```',
+    ].join('\n')
+    assert.deepEqual(shellBlocks([{ path: 'a.md', text }]), [
+      { page: 'a.md', line: 4, code: 'echo 1\n', shown: '1\n' },
+      { page: 'a.md', line: 11, code: 'echo 2\n' },
+    ])
+  })
+
+  test('print what is shown, but for what is left out', () => {
+    assert.ok(printsAsShown('{"a":1,"at":"now"}\n', '{ "a": 1,\n  "at": "…" }\n'))
+    assert.ok(!printsAsShown('{"a":12,"at":"now"}', '{"a":1,"at":"…"}'))
+    assert.ok(printsAsShown('HTTP/1.1 200 OK\r\nx: y\r\n', 'HTTP/1.1 200 OK\n…'))
+    assert.ok(!printsAsShown('one\ntwo', 'one'))
   })
 })

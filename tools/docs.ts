@@ -16,6 +16,9 @@ export type Block = Readonly<{
   code: string
 }>
 
+/** Commands for a shell, and what they print where the page shows it. */
+export type ShellBlock = Readonly<{ page: string; line: number; code: string; shown?: string }>
+
 const LIMIT =
   /\bexport\s+const\s+([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:MAX|MIN|MS|BYTES|CHARS|DEFAULT|LIMIT))\b/g
 const FENCE = /^( *)```(\S*)([^\n]*)\n([\s\S]*?)^\1```$/gm
@@ -168,6 +171,30 @@ export function codeBlocks(pages: readonly Source[]): Block[] {
         code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
       })),
   )
+}
+
+/** Fenced blocks marked `sh run`; the block of json or text right behind one is what it prints. */
+export function shellBlocks(pages: readonly Source[]): ShellBlock[] {
+  return pages.flatMap(({ path, text }) => {
+    const fences = [...text.matchAll(FENCE)]
+    return fences.flatMap(({ index, 0: whole, 2: language, 3: mark = '', 4: code = '' }, n) => {
+      if (language !== 'sh' || !mark.split(' ').includes('run')) return []
+      const next = fences[n + 1]
+      const between = text.slice(index + whole.length, next?.index)
+      const isShown = /^(?:json|text)$/.test(next?.[2] ?? '') && between.trim() === ''
+      const line = text.slice(0, index).split('\n').length
+      return [{ page: path, line, code, ...(isShown && { shown: next![4]! }) }]
+    })
+  })
+}
+
+/** Whether the output is what was shown; `…` stands for anything, and white space in JSON for none. */
+export function printsAsShown(printed: string, shown: string): boolean {
+  const tidy = (text: string): string =>
+    /^\s*[[{]/.test(shown) ? text.replaceAll(/\s+/g, '') : text.replaceAll('\r', '').trim()
+  const parts = tidy(shown).split('…')
+  const pattern = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[^]*?')
+  return new RegExp(`^${pattern}$`).test(tidy(printed))
 }
 
 function fileOf(mark: string): Pick<Block, 'file'> {
