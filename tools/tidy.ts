@@ -76,6 +76,9 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/std/random.ts',
     'src/journal/fingerprint.ts',
     'src/entity/internal/codec.ts',
+    'src/http/auth.ts', // hashes of tokens
+    'src/http/jwt.ts', // signatures
+    'src/http/jwks.ts', // public keys
   ],
   'node:fs': [
     'src/server/',

@@ -16,3 +16,10 @@ export { PRODUCT } from './product.ts'
 export { freshId, freshSeed, random, type Random } from './random.ts'
 export { steadyClock, type SteadyClock } from './steady-clock.ts'
 export { TimerEntry, TimerQueue } from './timer-queue.ts'
+export {
+  childOf,
+  freshTrace,
+  parseTraceparent,
+  traceparentOf,
+  type TraceContext,
+} from './trace-context.ts'

@@ -1,0 +1,42 @@
+/** HTTP as values: routes, shapes, principals; the server behind them is nobody's business. */
+export {
+  anyOf,
+  loopbackAuthenticator,
+  mayDo,
+  staticTokens,
+  type Authenticator,
+  type Principal,
+  type StaticToken,
+} from './auth.ts'
+export { defaultLimits, type HttpLimits } from './limits.ts'
+export { problem } from './problem.ts'
+export {
+  json,
+  route,
+  type Access,
+  type Answer,
+  type Call,
+  type Method,
+  type ParamsOf,
+  type RawParams,
+  type Reply,
+  type Route,
+  type RouteDefinition,
+} from './route.ts'
+export {
+  custom,
+  flag,
+  listOf,
+  nearest,
+  oneOf,
+  optional,
+  readShape,
+  shape,
+  text,
+  whole,
+  type Issue,
+  type JsonSchema,
+  type Shape,
+  type Shaped,
+  type TypeOf,
+} from './shape.ts'
