@@ -8,6 +8,7 @@
  */
 import {
   BATCH_BYTES_MAX,
+  READ_LIMIT_MAX,
   type Journal,
   type RecordWrite,
   type StoredEvent,
@@ -70,6 +71,20 @@ export class Projecting<Value> implements View<Value> {
     await this.#arrivals.seen(options)
     const [record] = await this.#journal.getRecords(this.#collection, [key])
     return record === undefined ? undefined : valueOf(this.#projection, record.value)
+  }
+
+  async getAll(
+    keys: readonly string[],
+    options: ReadOptions = {},
+  ): Promise<ReadonlyMap<string, Value>> {
+    await this.#arrivals.seen(options)
+    const values = new Map<string, Value>()
+    for (let n = 0; n < keys.length; n += READ_LIMIT_MAX) {
+      const some = keys.slice(n, n + READ_LIMIT_MAX)
+      for (const { key, value } of await this.#journal.getRecords(this.#collection, some))
+        values.set(key, valueOf(this.#projection, value))
+    }
+    return values
   }
 
   async list(
@@ -188,7 +203,7 @@ export class Projecting<Value> implements View<Value> {
     if (isDivisible && keys.size > VALUES_MAX) return undefined
     const stored = await this.#journal.getRecords(this.#collection, [...keys])
     const before = new Map(stored.map(({ key, value }) => [key, value]))
-    const writes = writesOf(projection, this.#collection, touches, before)
+    const writes = await writesOf(projection, this.#collection, touches, before)
     return isDivisible && bytesOf(writes) > VALUES_BYTES_MAX ? undefined : writes
   }
 
