@@ -41,17 +41,17 @@ const PARTS = new RegExp(`^(?:${TABLES_FILE}(?:-wal)?|intake-\\d+-[0-9a-f]{16}-[
 
 /** The tables come last: without them nobody takes the directory for a journal. */
 export function restoreBackup(source: string, directory: string): VerifyReport {
-  if (!existsSync(join(backup, TABLES_FILE))) throw notABackup(source)
+  if (!existsSync(join(source, TABLES_FILE))) throw notABackup(source)
   if (existsSync(directory) && readdirSync(directory).length > 0) refuseExisting(directory)
   const report = inspectNow(source)
-  if (!report.ok) throw damagedBackup(backup, report)
+  if (!report.ok) throw damagedBackup(source, report)
   ensureDirectory(directory)
   const parts = readdirSync(source).filter((name) => PARTS.test(name))
   for (const name of parts.toSorted(
     (a, b) => Number(a === TABLES_FILE) - Number(b === TABLES_FILE),
   )) {
     const partial = join(directory, `${name}.partial`)
-    copyFileSync(join(backup, name), partial)
+    copyFileSync(join(source, name), partial)
     syncPath(partial)
     renameSync(partial, join(directory, name))
   }
@@ -62,7 +62,7 @@ export function restoreBackup(source: string, directory: string): VerifyReport {
 function notABackup(source: string): Accident<'damaged'> {
   return new Accident(
     fault('damaged', `there is no backup in ${source}`, {
-      directory: backup,
+      directory: source,
       remedy: 'give a directory that a backup was made to',
     }),
   )
@@ -71,7 +71,7 @@ function notABackup(source: string): Accident<'damaged'> {
 function damagedBackup(source: string, { findings }: VerifyReport): Accident<'damaged'> {
   return new Accident(
     fault('damaged', `the backup in ${source} is damaged: ${findings[0]?.message}`, {
-      directory: backup,
+      directory: source,
       findings: findings.slice(0, 10),
       remedy: 'take another backup, or repair this one first',
     }),
