@@ -163,12 +163,19 @@ describe('the config', () => {
     const environment = {
       FLYTOWER_STOCK_LOCATIONS_SOURCE: 'remote',
       FLYTOWER_AUTH_JWT_ISSUER: 'https://issuer.example',
+      FLYTOWER_STOCK_LOCATIONS_ATTEMPTS: '6',
       FLYTOWER_SHUTDOWN_DRAIN: '9s',
     }
     const problems = await problemsOf(sources({ environment }))
     assert.deepEqual(
       problems.map(({ key }) => key),
-      ['stock.locations.url', 'auth.jwt.audience', 'auth.jwt.keys', 'shutdown.drain'],
+      [
+        'stock.locations.url',
+        'auth.jwt.audience',
+        'auth.jwt.keys',
+        'stock.locations.failures',
+        'shutdown.drain',
+      ],
     )
   })
 

@@ -195,6 +195,16 @@ function judgeTogether(
     need('auth.jwt.keys', name)
     break
   }
+  if (config['stock.locations.failures'] < config['stock.locations.attempts'])
+    problems.push({
+      key: 'stock.locations.failures',
+      place:
+        places.get('stock.locations.failures') ??
+        places.get('stock.locations.attempts') ??
+        'the defaults',
+      problem:
+        'it must not be fewer than stock.locations.attempts, or one request stops all others',
+    })
   if (config['shutdown.drain'] > config['shutdown.total'])
     problems.push({
       key: 'shutdown.drain',
