@@ -40,7 +40,6 @@ export type Config = Readonly<{
   'stock.locations.timeout': number
   'stock.locations.attempts': number
   'stock.locations.delay': number
-  'stock.locations.delayMax': number
   'stock.locations.failures': number
   'stock.locations.quiet': number
   'stock.futureSkew': number
@@ -106,7 +105,6 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'stock.locations.timeout': timed(duration(1, HOUR_MS), 2_000),
   'stock.locations.attempts': plain(whole(1, 10), 3), // the first one included
   'stock.locations.delay': timed(duration(0, HOUR_MS), 100),
-  'stock.locations.delayMax': timed(duration(0, HOUR_MS), 2_000),
   'stock.locations.failures': plain(whole(1, 1_000), 5), // attempts in a row
   'stock.locations.quiet': timed(duration(1, DAY_MS), 60_000),
   'stock.futureSkew': timed(duration(0, DAY_MS), 300_000),
