@@ -68,6 +68,7 @@ const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly
 const NODE_FREE: ReadonlySet<string> = new Set([
   'node:assert/strict',
   'node:async_hooks',
+  'node:buffer',
   'node:diagnostics_channel',
   'node:events',
   'node:path',
@@ -89,7 +90,9 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/journal/sqlite/',
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
+  'node:http': ['src/http/'],
   'node:inspector': ['src/kernel/internal/watchdog'],
+  'node:net': ['src/http/connections.ts'],
   'node:os': ['src/journal/sqlite/opening.ts'], // the name of the machine
   'node:sqlite': ['src/journal/sqlite/'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it

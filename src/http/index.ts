@@ -8,7 +8,18 @@ export {
   type Principal,
   type StaticToken,
 } from './auth.ts'
+export { feed, type FeedItem } from './feed.ts'
+export type { Http, HttpOptions, Injected, InjectedAnswer } from './http.ts'
 export { defaultLimits, type HttpLimits } from './limits.ts'
+export {
+  EXPOSITION_TYPE,
+  expositionOf,
+  type HistogramSample,
+  type Labels,
+  type Metric,
+  type Sample,
+} from './metrics.ts'
+export { defaultPolicy, permissionsOfRoles, policyShape, type Policy } from './policy.ts'
 export { problem } from './problem.ts'
 export {
   json,
@@ -23,6 +34,7 @@ export {
   type Route,
   type RouteDefinition,
 } from './route.ts'
+export { createHttp } from './server.ts'
 export {
   custom,
   flag,
