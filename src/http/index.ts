@@ -10,7 +10,18 @@ export {
 } from './auth.ts'
 export { feed, type FeedItem } from './feed.ts'
 export type { Http, HttpOptions, Injected, InjectedAnswer } from './http.ts'
-export { defaultLimits, type HttpLimits } from './limits.ts'
+export { keySet, keySetFile, keySetUrl, type KeySetLoader, type KeySource } from './jwks.ts'
+export { jwtAuthenticator, type JwtOptions } from './jwt.ts'
+export {
+  BODY_BYTES_DEFAULT,
+  defaultLimits,
+  HEADER_BYTES_DEFAULT,
+  HEADERS_DEFAULT,
+  JSON_DEPTH_MAX,
+  PARAM_CHARS_MAX,
+  QUERY_FIELDS_MAX,
+  type HttpLimits,
+} from './limits.ts'
 export {
   EXPOSITION_TYPE,
   expositionOf,

@@ -31,7 +31,7 @@ export function createHttp(options: HttpOptions): Http {
     clock,
     random: options.random ?? random(freshSeed()),
     limits,
-    statuses: options.statuses ?? {},
+    statuses: { 'keys-unavailable': 503, ...options.statuses },
     logRequests: options.logRequests ?? false,
     traffic,
     pending,
