@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { Accident } from '../std/index.ts'
+import type { AskOptions } from './entities.ts'
 import { account, gate, scene, type Command } from '../../test/entity/scene.ts'
 
+const content = (amount: number): AskOptions => ({
+  requestId: 'r',
+  content: { amount, at: 'a' },
+})
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })
 
 describe('a request id', () => {
@@ -41,7 +46,6 @@ describe('a request id', () => {
 
   test('is compared by the content it is given, in place of entity and command', async () => {
     await using stage = await scene()
-    const content = (amount: number) => ({ requestId: 'r', content: { amount, at: 'a' } })
     const first = await stage.ask('a', deposit(5), content(5))
     assert.deepEqual(await stage.ask('b', { type: 'look' }, content(5)), first)
     await assert.rejects(
