@@ -16,6 +16,7 @@ import { readIntake, removeIntake } from './intake.ts'
 import { lockDirectory, type DirectoryLock } from './lock.ts'
 import { DIRECTORY_FENCE, MIGRATIONS, SCHEMA_VERSION, TABLES_FILE } from './schema.ts'
 import { writeFirstRows } from './tables.ts'
+import { sureGroups } from './unsure.ts'
 
 export type Opened = Readonly<{
   lock: DirectoryLock
@@ -40,8 +41,10 @@ export function openDirectory(directory: string, retentionMs: number): Opened {
     const filing = new Filing(database, retentionMs)
     const token = filing.takeFence(DIRECTORY_FENCE)
     const { groups, missing } = readIntake(directory, filing.filed)
-    for (const group of groups) filing.lay(group)
-    const damage = missing === undefined ? unfiled(filing) : lostGroup(filing, missing)
+    const sure = sureGroups(database, groups, (stream) => filing.reading.version(stream))
+    for (const group of sure.groups) filing.lay(group)
+    const damage =
+      sure.damage ?? (missing === undefined ? unfiled(filing) : lostGroup(filing, missing))
     // A log that is damaged afterwards would lay older pages over the tables, and nothing could tell:
     // so it is emptied, and where somebody reads who needs it, what it came from stays as well.
     const isEmptied = emptyLog(database)
