@@ -24,7 +24,6 @@ export type Damage = Readonly<{
 type Damager = (base: Base, chance: Random) => Omit<Damage, 'kind'> | undefined
 type Values = readonly SQLOutputValue[]
 
-const PAGE_BYTES = 4_096
 const SECTOR_BYTES = 512
 const TABLE_NAMES = Object.values(TABLES).map(({ name }): TableName => name)
 
@@ -39,21 +38,27 @@ const DAMAGERS: Readonly<Record<string, Damager>> = {
     return image
   }),
   'sector zeroed': anyFile((image, chance) => part(image, SECTOR_BYTES, chance).fill(0) && image),
-  'page zeroed': anyFile((image, chance) => part(image, PAGE_BYTES, chance).fill(0) && image),
+  'page zeroed': anyFile((image, chance, { pageBytes }) => {
+    part(image, pageBytes, chance).fill(0)
+    return image
+  }),
   'file cut': anyFile((image, chance) => image.subarray(0, chance.below(image.length))),
   'pages swapped': (base, chance) =>
     changed(base, TABLES_FILE, (image) => {
-      const [one, other] = [part(image, PAGE_BYTES, chance), part(image, PAGE_BYTES, chance)]
+      const [one, other] = [
+        part(image, base.pageBytes, chance),
+        part(image, base.pageBytes, chance),
+      ]
       const before = Buffer.from(one)
       other.copy(one)
       before.copy(other)
       return image
     }),
   'old page put back': (base, chance) => {
-    const number = chance.below(base.older.length / PAGE_BYTES)
-    const [from, to] = [number * PAGE_BYTES, (number + 1) * PAGE_BYTES]
+    const { pageBytes } = base
+    const from = chance.below(base.older.length / pageBytes) * pageBytes
     return changed(base, TABLES_FILE, (image) => {
-      base.older.copy(image, from, from, to)
+      base.older.copy(image, from, from, from + pageBytes)
       return image
     })
   },
@@ -115,10 +120,10 @@ export function damage(base: Base, kind: string, chance: Random): Damage {
 }
 
 /** The tables more often than the files beside them, which are mostly empty. */
-function anyFile(change: (image: Buffer, chance: Random) => Buffer): Damager {
+function anyFile(change: (image: Buffer, chance: Random, base: Base) => Buffer): Damager {
   return (base, chance) => {
     const name = chance.pick([...base.files.keys(), ...Array<string>(4).fill(TABLES_FILE)])
-    return changed(base, name, (image) => change(image, chance))
+    return changed(base, name, (image) => change(image, chance, base))
   }
 }
 
