@@ -6,7 +6,18 @@
  * `docs/reference/config.md` are held together by a test. Taking a name away, or giving it another
  * meaning, breaks the configs of people: add one instead.
  */
-import { custom, listOf, oneOf, optional, shape, text, whole, type Shape } from '../http/index.ts'
+import {
+  BODY_BYTES_DEFAULT,
+  custom,
+  flag,
+  listOf,
+  oneOf,
+  optional,
+  shape,
+  text,
+  whole,
+  type Shape,
+} from '../http/index.ts'
 import { PRODUCT, type LogLevel } from '../std/index.ts'
 import { duration, durationText, size, sizeText } from './units.ts'
 
@@ -23,6 +34,7 @@ export type Config = Readonly<{
   'data.directory': string
   'log.level': LogLevel
   'log.format': 'json' | 'pretty'
+  'log.requests': boolean
   'auth.tokens': readonly TokenSetting[]
   'auth.policy': string | undefined
   'auth.jwt.issuer': string | undefined
@@ -84,6 +96,7 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'data.directory': plain(text({ min: 1, max: PATH_CHARS_MAX }), './data'),
   'log.level': plain(oneOf(['debug', 'info', 'warn', 'error']), 'info'),
   'log.format': plain(oneOf(['json', 'pretty']), 'json'),
+  'log.requests': plain(flag(), false),
   'auth.tokens': {
     shape: listOf(token, { max: TOKENS_MAX }),
     fallback: [],
@@ -93,7 +106,7 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'auth.jwt.issuer': unset(text({ min: 1, max: PATH_CHARS_MAX })),
   'auth.jwt.audience': unset(text({ min: 1, max: PATH_CHARS_MAX })),
   'auth.jwt.keys': { ...unset(text({ min: 1, max: PATH_CHARS_MAX })), written: withoutPassword },
-  'http.bodyMax': sized(size(1_024, 16 * 2 ** 20), 2 ** 20),
+  'http.bodyMax': sized(size(1_024, 16 * 2 ** 20), BODY_BYTES_DEFAULT),
   'http.requestTimeout': timed(duration(100, HOUR_MS), 30_000),
   'http.connectionsMax': plain(whole(1, 1_000_000), 15_000),
   'stockPot.unloadAfterInactivity': timed(duration(1, DAY_MS), 300_000),
