@@ -82,6 +82,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/journal/fingerprint.ts',
     'src/entity/internal/codec.ts',
     'src/http/auth.ts', // hashes of tokens
+    'src/http/docs-page.ts', // what a page is known by
     'src/http/jwt.ts', // signatures
     'src/http/jwks.ts', // public keys
   ],

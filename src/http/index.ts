@@ -30,6 +30,7 @@ export {
   type Metric,
   type Sample,
 } from './metrics.ts'
+export { openapiOf, type ApiInfo } from './openapi.ts'
 export { defaultPolicy, permissionsOfRoles, policyShape, type Policy } from './policy.ts'
 export { problem } from './problem.ts'
 export {
