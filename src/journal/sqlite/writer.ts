@@ -74,7 +74,6 @@ class Writer {
   readonly #filer: MessagePort
   readonly #grants: Grants
   readonly #intake: Intake
-  readonly #token: number
   #number: number
   #position: number
   #at: number
@@ -91,13 +90,14 @@ class Writer {
     this.#words = new Words(words)
     this.#main = main
     this.#filer = filer
-    this.#token = start.token
     this.#number = start.number
     this.#position = start.position
     this.#at = start.at
     const salt = freshId().replaceAll('-', '').slice(0, SALT_DIGITS)
     this.#intake = new Intake(directory, start.token, salt)
     this.#grants = new Grants(directory, retentionMs)
+    // Whoever opened the directory before the files were there has sealed others only.
+    if (currentToken(this.#grants, start.token) !== start.token) throw taken()
   }
 
   run(): void {
@@ -167,7 +167,7 @@ class Writer {
     this.#number = number
     this.#position = group.position
     // Whoever has the directory may read the group or not, so nobody is answered.
-    if (this.#currentToken() !== this.#token) throw taken()
+    if (this.#intake.isSealed) throw taken()
     const { length } = bytes // of which nothing is left here when it is handed on
     this.#hand(bytes, number, position, group.kept)
     this.#answer(group, length)
@@ -257,15 +257,6 @@ class Writer {
     this.#grants.release(filed)
   }
 
-  #currentToken(): number {
-    try {
-      return this.#grants.filedToken(DIRECTORY_FENCE)
-    } catch (error) {
-      if (error instanceof Accident) return this.#token // damaged; the lock still says whose it is
-      throw error
-    }
-  }
-
   #hand(bytes: Buffer<ArrayBuffer>, number: number, position: number, count: number): void {
     const wanted = this.#intake.lastOfOther
     const { buffer } = bytes
@@ -338,6 +329,16 @@ function created(start: Start): Writer {
     return new Writer(data, start)
   } catch (error) {
     throw isFull(error) ? readOnly() : error
+  }
+}
+
+/** A fence that is damaged says nothing; the lock still says whose the directory is. */
+function currentToken(grants: Grants, token: number): number {
+  try {
+    return grants.filedToken(DIRECTORY_FENCE)
+  } catch (error) {
+    if (error instanceof Accident) return token
+    throw error
   }
 }
 
