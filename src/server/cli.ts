@@ -29,6 +29,16 @@ type Options = Readonly<{
   json?: boolean
 }>
 
+/** What is wrong with what was asked for, not with the world. */
+const MISTAKES: ReadonlySet<string> = new Set([
+  'bad-config',
+  'bad-locations',
+  'bad-policy',
+  'bad-usage',
+  'open-to-all',
+  'unreadable-file',
+])
+
 /** Runs the command this process was started with. */
 export async function runProcess(): Promise<void> {
   process.exitCode = await run(process.argv.slice(2), processIo())
@@ -49,7 +59,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     const { code: reason, message, detail } = error.fault
     if (args.includes('--json')) io.out(`${JSON.stringify(error.fault)}\n`)
     else io.err(`${textOf(reason, message, detail)}\n`)
-    return reason === 'bad-config' || reason === 'bad-usage' ? EXIT.usage : EXIT.trouble
+    return MISTAKES.has(reason) ? EXIT.usage : EXIT.trouble
   }
 }
 
