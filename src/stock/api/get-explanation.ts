@@ -55,7 +55,13 @@ export function getExplanation(stock: Stock, clock: Wall): Route {
         description: 'both levels, every event in between, and which of them came late',
         schema: answer,
       },
-      ...refusals(...READING, 'location-not-found', 'no-such-version', 'history-too-long'),
+      ...refusals(
+        ...READING,
+        'location-not-found',
+        'no-such-version',
+        'history-too-long',
+        'upstream-unavailable',
+      ),
     },
     refuse,
     async handle(call) {

@@ -41,7 +41,13 @@ export function getHistory(stock: Stock, clock: Wall): Route {
         schema: answer,
         headers: READ_HEADERS,
       },
-      ...refusals(...READING, 'location-not-found', 'bad-cursor', 'history-too-long'),
+      ...refusals(
+        ...READING,
+        'location-not-found',
+        'bad-cursor',
+        'history-too-long',
+        'upstream-unavailable',
+      ),
     },
     refuse,
     async handle(call) {

@@ -39,7 +39,7 @@ import type { By, StockPage } from '../stock.ts'
 import { timeOf } from '../time.ts'
 
 /** Characters of a cursor. */
-export const CURSOR_CHARS_MAX = 1_024
+const CURSOR_CHARS_MAX = 1_024
 
 export const id: Shape<string> = custom({
   schema: { type: 'string', minLength: 1, maxLength: ID_ENCODED_CHARS_MAX },
