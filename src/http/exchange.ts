@@ -23,7 +23,7 @@ import {
 } from '../std/index.ts'
 import { judge, type Gate, type TurnedAway, type Verdict } from './admission.ts'
 import { ANYBODY, type Authenticator, type Principal } from './auth.ts'
-import { RETRY_AFTER_S, type HttpLimits } from './limits.ts'
+import { RETRY_AFTER_MS, type HttpLimits } from './limits.ts'
 import { problem } from './problem.ts'
 import { parseQuery, type RawQuery } from './query.ts'
 import type { Call, RawParams, Reply, Route } from './route.ts'
@@ -304,7 +304,7 @@ export class Exchange implements Call {
 
 function headersOf(status: number, refusal: Fault): Readonly<Record<string, string>> | undefined {
   if (status === 401) return { 'www-authenticate': 'Bearer' }
-  if (status === 503) return { 'retry-after': String(RETRY_AFTER_S) }
+  if (status === 503) return { 'retry-after': String(Math.ceil(RETRY_AFTER_MS / 1_000)) }
   const { allow } = refusal.detail
   return typeof allow === 'string' ? { allow } : undefined
 }

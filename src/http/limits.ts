@@ -49,7 +49,7 @@ export const FAREWELL_MS = 1_000
 export const OVERDUE_CHECK_MS = 1_000
 
 /** When a caller may come back that was refused because the server is full or going down. */
-export const RETRY_AFTER_S = 1
+export const RETRY_AFTER_MS = 1_000
 
 /** Fields that are named in one refusal of bad input; the rest is counted. */
 export const ISSUES_NAMED_MAX = 256

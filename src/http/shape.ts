@@ -269,14 +269,14 @@ function refuseUnknown(
   }
 }
 
-/** The candidate that a slip of the keyboard may have meant: at most a third of it differs. */
+/** The candidate that a slip of the keyboard may have meant: two letters differ, or a third of it. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Infinity
   for (const candidate of candidates) {
     const distance = editsBetween(name.toLowerCase(), candidate.toLowerCase())
-    if (distance < bestDistance && distance <= Math.max(1, candidate.length / 3))
-      [best, bestDistance] = [candidate, distance]
+    const most = Math.min(Math.max(2, candidate.length / 3), candidate.length - 1)
+    if (distance < bestDistance && distance <= most) [best, bestDistance] = [candidate, distance]
   }
   return best
 }
