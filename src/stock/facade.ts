@@ -169,7 +169,9 @@ class Facade implements Stock {
       const awake = this.#awake().find(({ id }) => id === key)
       const report = awake && reportOf(awake)
       if (report !== undefined) return { ok: true, pot: report }
-      const version = standingOf(await this.#levels.get(LEVEL + key))?.version
+      const version = standingOf(
+        await this.#levels.get(LEVEL + key, { seen: this.#writing.answered }),
+      )?.version
       if (version === undefined) return noSuchPot(key)
       const resting = { phase: 'resting', pending: 0, replayedEvents: 0, activationMs: 0 } as const
       return { ok: true, pot: { key, ...place, version, ...resting } }
