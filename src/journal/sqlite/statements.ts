@@ -18,7 +18,9 @@ const TEXTS = {
   insertFence: 'insert into fences values (?, ?, ?)',
   digest: 'select * from digests where name = ?',
   digestById: 'select * from digests where id = ?',
-  lastDigest: 'select max(id) as id from digests',
+  // Records tell as well, so that those of a collection whose row is gone are given to no other.
+  lastDigest:
+    'select max(ifnull((select max(collection) from records), 0), max(id)) as id from digests',
   writeDigest: 'insert or replace into digests values (?, ?, ?, ?, ?)',
   anchor: 'select * from anchor',
   writeAnchor: 'insert or replace into anchor values (1, ?, ?, ?, ?, ?, ?)',

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 
+import { Filing } from './filing.ts'
 import { FrameWriter } from './frame.ts'
 import { Intake, sealGroup } from './intake.ts'
 import { openDirectory, type Opened } from './opening.ts'
 import { TABLES_FILE } from './schema.ts'
+import { Tables } from './tables.ts'
 
 const RETENTION_MS = 1e12
 
@@ -85,4 +87,21 @@ test('where nothing is damaged everything in the intake is filed', (t) => {
 
   assert.equal(damage, undefined)
   assert.equal(filing.reading.version('hidden'), 2)
+})
+
+test('records of a collection whose row is gone are given to no other collection', (t) => {
+  const { database } = opened(t, killed(t))
+  const tables = new Tables(database)
+  tables.begin()
+  tables.putRecord('lost', 'key', Buffer.from('value'))
+  tables.commit(tables.filed)
+  database.exec("delete from digests where name = 'lost'")
+
+  const after = new Tables(database)
+  after.begin()
+  after.putRecord('other', 'another key', Buffer.from('value'))
+  after.commit(after.filed)
+
+  const filing = new Filing(database, RETENTION_MS)
+  assert.deepEqual(filing.reading.getRecords('other', ['key']), [])
 })
