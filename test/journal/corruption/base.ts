@@ -51,7 +51,7 @@ export type Base = Readonly<{
   oldRows: readonly OldRow[]
 }>
 
-const GROUPS = 18
+const GROUPS = [8, 12, 20]
 const OVERWRITTEN = ['streams', 'records', 'snapshots', 'fences', 'digests', 'anchor']
 
 export function makeBase(seed: number, kind: BaseKind): Base {
@@ -59,9 +59,10 @@ export function makeBase(seed: number, kind: BaseKind): Base {
   const directory = mkdtempSync(join(tmpdir(), 'flytower-base-'))
   try {
     const scribe = new Scribe(directory, chance)
-    const old = chance.below(GROUPS - 6) + 3
+    const groups = chance.pick(GROUPS)
+    const old = chance.below(groups - 6) + 3
     let older: Buffer = Buffer.alloc(0)
-    for (let n = 0; n < GROUPS; n++) {
+    for (let n = 0; n < groups; n++) {
       scribe.group()
       if (chance.below(5) === 0 || n === old) scribe.settle()
       if (chance.below(12) === 0) scribe.checkpoint()

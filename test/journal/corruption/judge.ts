@@ -51,22 +51,26 @@ export type Parts = Readonly<{
 /** Of a table without row numbers, whose rows are on its inner pages too. */
 const INNER_PAGE = 0x02
 
-type Looked = Readonly<{ report: VerifyReport; read: Contents | typeof REFUSED }>
+type Looked = Readonly<{
+  report: VerifyReport
+  repaired: Contents | Error
+  read: Contents | typeof REFUSED
+}>
 
 export const PARTS: Parts = { verify: inspect, pages: pagesOf }
 
 export function judge(base: Base, damage: Damage, parts: Parts = PARTS): Judgement {
   const wrong: string[] = []
-  const { report, read } = inDirectory(damage.files, (directory): Looked => ({
+  const { report, repaired, read } = inDirectory(damage.files, (directory): Looked => ({
     report: parts.verify(directory),
-    read: readDirectory(directory, base.names, base.positions),
+    repaired: repair(base, damage, directory, parts),
+    read: readDirectory(directory, base.names, base.positions), // writes to it, and so comes last
   }))
   const outcome = report.ok ? unfound(base, damage, read) : 'found'
   if (outcome === undefined) wrong.push(`not found: ${differences(base.truth, read).join('; ')}`)
   if (!report.ok && read !== REFUSED)
     wrong.push(...impossible(base, damage, read).map((one) => `read, ${one}`))
 
-  const repaired = repair(base, damage, parts)
   if (repaired instanceof Error) wrong.push(`repair: ${repaired.message}`)
   else wrong.push(...wronglyRepaired(base, damage, repaired))
   const items = [...base.own.keys()].filter((key) => base.truth.get(key) !== undefined)
@@ -174,11 +178,10 @@ function without(event: string, ...fields: readonly string[]): string {
   )
 }
 
-function repair(base: Base, { files }: Damage, parts: Parts): Contents | Error {
+function repair(base: Base, { files }: Damage, directory: string, parts: Parts): Contents | Error {
   const database = new DatabaseSync(':memory:')
   try {
-    const intake = [...files].filter(([name]) => name.startsWith('intake'))
-    inDirectory(new Map(intake), (directory) => rebuild(directory, parts.pages(files), database))
+    rebuild(directory, parts.pages(files), database)
     const { reading } = new Filing(database, RETENTION_MS)
     const sources = { reading, tables: new Tables(database) }
     return contentsOf(sources, base.names, base.positions)
