@@ -62,7 +62,7 @@ export async function stockFeature(
   }
 }
 
-async function placesFor({ config, entities, clock }: StockParts): Promise<Places> {
+async function placesFor({ config, entities, clock, log }: StockParts): Promise<Places> {
   switch (config['stock.locations.source']) {
     case 'registry': {
       const registry = await openRegistry(entities)
@@ -82,6 +82,7 @@ async function placesFor({ config, entities, clock }: StockParts): Promise<Place
         transport: transport.get,
         clock,
         random: random(freshSeed()),
+        log,
         requestMs: config['stock.locations.timeout'],
         attempts: config['stock.locations.attempts'],
         backoffMs: config['stock.locations.delay'],

@@ -156,7 +156,13 @@ export async function checkDamage(
 function roomCommand(where: string, leftovers: DirectoryReport['leftovers']): string {
   return leftovers.length > 0
     ? `rm -r ${leftovers.map(({ path }) => quoted(path)).join(' ')}`
-    : `du -axh ${quoted(where)} | sort -h | tail -n 20`
+    : `du -axh ${quoted(mountOf(where))} | sort -h | tail -n 20`
+}
+
+/** The topmost directory of the file system that a path is on. */
+function mountOf(path: string): string {
+  const above = dirname(path)
+  return above !== path && statSync(above).dev === statSync(path).dev ? mountOf(above) : path
 }
 
 function nearestExisting(path: string): string {
