@@ -65,6 +65,30 @@ describe('a view', () => {
     assert.deepEqual(await view.list('a', { after: 'a', limit: 1 }), [{ key: 'all', value: 3 }])
   })
 
+  test('rests after a page and then takes all there is at once, unless somebody waits', async () => {
+    const clock = virtualClock()
+    const journal = await memoryJournal()
+    await using view = project(journal, counts, clock)
+    await append(journal, 'account/a', happened('opened'))
+    await idle()
+    assert.equal(view.position, 1)
+
+    const { commits } = journal.stats()
+    for (let n = 0; n < 10; n++) await append(journal, 'account/a', happened('paid'))
+    await idle()
+    assert.equal(view.position, 1)
+    clock.advance(50)
+    await idle()
+    assert.equal(view.position, 11)
+    assert.equal(journal.stats().commits, commits + 11)
+
+    const seen = await append(journal, 'account/a', happened('closed'))
+    assert.equal(await view.get('a', { seen }), 12)
+    await append(journal, 'account/a', happened('opened'))
+    await view.close()
+    await view.ended
+  })
+
   test('reads what was written before it, and says when it cannot in time', async () => {
     const clock = virtualClock()
     const journal = await memoryJournal()
