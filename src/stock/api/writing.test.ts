@@ -394,8 +394,10 @@ describe('what goes wrong below a write', () => {
     for (const { name, rest, method, body } of WRITES)
       test(`${code}${'retryInMs' in detail ? ' until a time' : ''}: ${name} is answered ${status}`, async () => {
         const { retryInMs } = detail
-        const told = retryInMs === undefined ? {} : { retryAtMs: systemClock.now() + retryInMs }
-        const refuse = () => Promise.resolve({ ...fault('x', 'it is so', told), code })
+        const refuse = async () => {
+          const when = retryInMs === undefined ? {} : { retryAtMs: systemClock.now() + retryInMs }
+          return { ...fault('x', 'it is so', when), code }
+        }
         await using at = await shop({ instead: { [method]: refuse } })
 
         const answer = await at.post(`/locations/DC01${rest}`, body())
