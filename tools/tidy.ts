@@ -29,6 +29,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
   'test/kernel/': 'kernel',
   'test/journal/': 'journal',
   'test/entity/': 'entity',
+  'test/stock/': 'stock',
   'src/testkit/given': 'entity',
   'src/testkit/replay': 'entity',
 }
@@ -92,7 +93,8 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/journal/sqlite/',
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
-  'node:http': ['src/http/', 'src/server/asking-server.ts'],
+  'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
+  'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
   'node:net': ['src/http/connections.ts', 'src/server/'],
   'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { BY, estate, MINUTE, NOON, type Estate } from '../../test/stock/estate.ts'
+import { breakableJournal, BY, estate, MINUTE, NOON, type Estate } from '../../test/stock/estate.ts'
 import { Accident, fault, type Fault } from '../std/index.ts'
-import type { Journal } from '../journal/index.ts'
 import type { LocationDirectory } from './locations/directory.ts'
 import type { Delivery, Recorded } from './stock.ts'
 
@@ -247,31 +246,9 @@ describe('the rules', () => {
   })
 })
 
-/** A journal of which a method does something else from when it is told to. */
-function breakable(): Readonly<{
-  journal: (journal: Journal) => Journal
-  script: { commit?: () => Promise<never> }
-}> {
-  const script: { commit?: () => Promise<never> } = {}
-  return {
-    script,
-    journal: (journal) =>
-      new Proxy(journal, {
-        get(target, name) {
-          const method: unknown = Reflect.get(target, name, target)
-          if (typeof method !== 'function') return method
-          return (...args: unknown[]): unknown =>
-            name === 'commit' && script.commit !== undefined
-              ? script.commit()
-              : Reflect.apply(method, target, args)
-        },
-      }),
-  }
-}
-
 describe('what goes wrong below', () => {
   test('is told in the words of the stock', async () => {
-    const { script, journal } = breakable()
+    const { script, journal } = breakableJournal()
     await using on = await estate({ journal })
     const expected: [code: string, told: string, mayHaveTakenEffect: boolean][] = [
       ['journal-overloaded', 'overloaded', false],
@@ -290,7 +267,7 @@ describe('what goes wrong below', () => {
   })
 
   test('is told when nobody answers in time, and when too many wait', async () => {
-    const { script, journal } = breakable()
+    const { script, journal } = breakableJournal()
     await using on = await estate({ journal, entities: { mailbox: 1 } })
     granted(await on.sell('DC', '1'))
     const sale = { locationId: 'WH1', productId: 'p', quantity: '1', soldAt: NOON }

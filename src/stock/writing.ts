@@ -163,13 +163,15 @@ export class Writing {
       if (position > this.answered) this.answered = position
       if (!reply.ok) return this.#refuse(reply)
       if (!replayed) increase(this.recorded, reply.operation)
+      const told = { operation: reply.operation, pot: key, requestId, version, replayed }
+      this.#log.debug('recorded', { ...told, ...traced(by) })
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the content names the operation
       return { ok: true, body: reply.body as Body, version, position, replayed }
     } catch (error) {
       const mishap = mishapOf(error, WRITE_MISHAPS)
       const { code, message, detail } = mishap
       if (!EXPECTED.has(code))
-        this.#log.warn(message, { code, ...detail, requestId, trace: by.trace })
+        this.#log.warn(message, { code, ...detail, requestId, ...traced(by) })
       return this.#refuse(mishap)
     }
   }
@@ -204,6 +206,12 @@ export class Writing {
       return mishapOf(error, ['upstream-unavailable'])
     }
   }
+}
+
+/** What finds a line again by the trace of its request. */
+function traced({ trace }: By): Readonly<{ traceId?: string; spanId?: string }> {
+  const [, traceId, spanId] = trace?.split('-') ?? []
+  return traceId === undefined || spanId === undefined ? {} : { traceId, spanId }
 }
 
 function askOptions({ actor, trace, expected, deadlineMs }: By): By {

@@ -134,3 +134,27 @@ const REASON = 'AdminOverride' as const
 function by(more: Particulars): By {
   return { ...BY, ...more.by }
 }
+
+/** A journal whose commits end otherwise, from when a test says so. */
+export function breakableJournal(): Readonly<{
+  journal: (journal: Journal) => Journal
+  /** `go` commits. */
+  script: { commit?: (go: () => Promise<unknown>) => Promise<unknown> }
+}> {
+  const script: { commit?: (go: () => Promise<unknown>) => Promise<unknown> } = {}
+  return {
+    script,
+    journal: (journal) =>
+      new Proxy(journal, {
+        get(target, name) {
+          const method: unknown = Reflect.get(target, name, target)
+          if (typeof method !== 'function') return method
+          return (...args: unknown[]): unknown => {
+            const go = (): unknown => Reflect.apply(method, target, args)
+            // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what commit answers
+            return name === 'commit' && script.commit ? script.commit(go as never) : go()
+          }
+        },
+      }),
+  }
+}

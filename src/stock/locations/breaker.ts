@@ -20,17 +20,24 @@ export class Breaker {
   readonly #clock: Clock
   readonly #failuresMax: number
   readonly #quietMs: number
+  readonly #onChange: (state: BreakerState) => void
   #state: BreakerState = 'closed'
   #failures = 0
   #untilMs = 0
   /** Counts changes of state. */
   #era = 0
 
-  constructor(clock: Clock, failuresMax: number, quietMs: number) {
+  constructor(
+    clock: Clock,
+    failuresMax: number,
+    quietMs: number,
+    onChange: (state: BreakerState) => void = () => undefined,
+  ) {
     assert(failuresMax >= 1 && quietMs > 0, 'a breaker has a threshold and a quiet period')
     this.#clock = clock
     this.#failuresMax = failuresMax
     this.#quietMs = quietMs
+    this.#onChange = onChange
   }
 
   get state(): BreakerState {
@@ -62,5 +69,6 @@ export class Breaker {
   #become(state: BreakerState): void {
     this.#state = state
     this.#era += 1
+    this.#onChange(state)
   }
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { BY, estate } from '../../../test/stock/estate.ts'
+import { breakableJournal, BY, estate } from '../../../test/stock/estate.ts'
 import { Accident, fault, type Fault } from '../../std/index.ts'
-import type { Journal } from '../../journal/index.ts'
 import { TRACKED_ROLE } from './directory.ts'
 import { openRegistry, type Registered } from './registry.ts'
 
@@ -73,35 +72,13 @@ describe('the registry', () => {
   })
 
   test('reads everything again where an answer of its own got lost', async () => {
-    let isLost = false
-    const losing = (journal: Journal): Journal =>
-      new Proxy(journal, {
-        get(target, name) {
-          const method: unknown = Reflect.get(target, name, target)
-          if (typeof method !== 'function') return method
-          return async (...args: unknown[]): Promise<unknown> => {
-            const result: unknown = await Reflect.apply(method, target, args)
-            if (name !== 'commit' || !isLost) return result
-            isLost = false
-            throw new Accident(fault('unknown-outcome', 'the answer got lost'))
-          }
-        },
-      })
-    await using on = await estate({
-      journal: (journal) => {
-        const proxy = losing(journal)
-        // Subscriptions are values of the journal itself, not promises of one.
-        return new Proxy(proxy, {
-          get: (target, name) =>
-            name === 'commit'
-              ? Reflect.get(target, name)
-              : typeof Reflect.get(journal, name) === 'function'
-                ? (Reflect.get(journal, name) as () => unknown).bind(journal)
-                : Reflect.get(journal, name),
-        })
-      },
-    })
-    isLost = true
+    const { script, journal } = breakableJournal()
+    await using on = await estate({ journal })
+    script.commit = async (go) => {
+      delete script.commit
+      await go()
+      throw new Accident(fault('unknown-outcome', 'the answer got lost'))
+    }
     const lost = await on.until(on.places.create({ id: 'lost', roles: [] }, BY))
     assert.ok(!lost.ok && lost.code === 'pot-unavailable')
     assert.equal(lost.detail['mayHaveTakenEffect'], true)

@@ -5,8 +5,10 @@
  * up to three times with growing pauses, unless the breaker says that the service is down. While it
  * cannot be reached, an old answer is used within a window; after that the caller is told so.
  */
-import { Accident, assert, fault, type Clock, type Random } from '../../std/index.ts'
+import { Accident, assert, fault, silentLog, type Clock, type Log } from '../../std/index.ts'
+import type { Random } from '../../std/index.ts'
 import { Breaker, BREAKER_FAILURES_DEFAULT, BREAKER_QUIET_MS_DEFAULT } from './breaker.ts'
+import type { BreakerState } from './breaker.ts'
 import type { FindOptions, Later, Location, LocationDirectory, LocationTree } from './directory.ts'
 import { freshnessOf, type Freshness } from './freshness.ts'
 import { readLocation, readPath, readTree } from './wire.ts'
@@ -47,6 +49,7 @@ export type RemoteOptions = Readonly<{
   transport: Transport
   clock: Clock
   random: Random
+  log?: Log
   connectMs?: number
   requestMs?: number
   attempts?: number
@@ -90,6 +93,7 @@ class Remote implements RemoteLocations {
 
   constructor(options: RemoteOptions) {
     this.#options = {
+      log: silentLog,
       connectMs: LOCATION_CONNECT_MS_DEFAULT,
       requestMs: LOCATION_REQUEST_MS_DEFAULT,
       attempts: LOCATION_ATTEMPTS_DEFAULT,
@@ -103,7 +107,9 @@ class Remote implements RemoteLocations {
     assert(attempts >= 1, 'something is asked for at least once')
     // Otherwise one call could open the breaker, and its own last attempt would be refused.
     assert(breakerFailures >= attempts, 'a breaker bears the attempts of one call')
-    this.#breaker = new Breaker(clock, breakerFailures, breakerQuietMs)
+    this.#breaker = new Breaker(clock, breakerFailures, breakerQuietMs, (state) =>
+      this.#tell(state),
+    )
   }
 
   find(id: string, options?: FindOptions): Later<Location | undefined> {
@@ -137,6 +143,13 @@ class Remote implements RemoteLocations {
       stale: this.#stale,
       breaker: this.#breaker.state,
     }
+  }
+
+  #tell(state: BreakerState): void {
+    const { log, baseUrl: url, breakerQuietMs: quietMs } = this.#options
+    if (state === 'open')
+      log.warn('the location service fails too often and is left alone', { url, quietMs })
+    else if (state === 'closed') log.info('the location service answers again', { url })
   }
 
   #get<Value>(
