@@ -2,7 +2,7 @@
  * Every setting there is: its name, what it may be, what it is unless somebody says otherwise.
  *
  * Names are flat and dotted. A file may nest them (`listen: { port: 8470 }`) or write them out
- * (`listen.port: 8470`); in the environment the same one is `FLYTOWER_LISTEN_PORT`. The table below and
+ * (`listen.port: 8470`); in the environment the same one is FLYTOWER_LISTEN_PORT. The table below and
  * `docs/reference/config.md` are held together by a test. Taking a name away, or giving it another
  * meaning, breaks the configs of people: add one instead.
  */
