@@ -98,11 +98,14 @@ function addRoute(app: FastifyInstance, entry: Entry, desk: Desk): void {
   })
 }
 
-/** In the words of fastify's router; a parameter with something behind it in its part is a pattern. */
+/**
+ * In the words of fastify's router. A parameter with something behind it in its part is a pattern, and
+ * is held to what was decoded, which may be anything.
+ */
 function urlOf(path: string): string {
   return path
     .replaceAll(':', '::')
-    .replace(/\{(\w+)\}(?=[^/])/g, ':$1([^/]*)')
+    .replace(/\{(\w+)\}(?=[^/])/g, ':$1([^]*)')
     .replace(/\{(\w+)\}/g, ':$1')
 }
 

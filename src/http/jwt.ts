@@ -76,8 +76,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       return refused('the token is not signed by the issuer')
     const claims = claimsOf(payload, options)
     if (isFault(claims)) return claims
-    if (checked.size >= TOKENS_CHECKED_MAX) checked.delete(checked.keys().next().value ?? '')
-    checked.set(digest, claims)
+    remember(checked, digest, claims, TOKENS_CHECKED_MAX)
     return inTime(claims)
   }
 
@@ -87,6 +86,13 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     if (nowMs < fromMs - TOKEN_SKEW_MS) return refused('the token is not valid yet')
     return principal
   }
+}
+
+/** Forgets the oldest where there is no room. */
+export function remember<T>(kept: Map<string, T>, key: string, value: T, max: number): void {
+  kept.delete(key)
+  if (kept.size >= max) kept.delete(kept.keys().next().value ?? '')
+  kept.set(key, value)
 }
 
 const NOT_OURS = 'the token is not one that is signed with RS256'

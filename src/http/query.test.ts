@@ -28,6 +28,9 @@ function read(query: string): ReturnType<typeof readShape> {
   return readShape(page, queryReader(page)(raw))
 }
 
+const fields = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `a${at}=1`).join('&')
+
 describe('a query', () => {
   test('is read as its schema says', () => {
     assert.deepEqual(read('limit=25&deep=true&order=a+b%26c&tags=x&sizes=1&sizes=2&share=-0.5'), {
@@ -60,8 +63,6 @@ describe('a query', () => {
   })
 
   test('has so many fields and no more', () => {
-    const fields = (count: number): string =>
-      Array.from({ length: count }, (_, at) => `a${at}=1`).join('&')
     assert.ok(parseQuery(fields(QUERY_FIELDS_MAX)))
     assert.equal(parseQuery(fields(QUERY_FIELDS_MAX + 1)), undefined)
   })
