@@ -16,7 +16,11 @@ import {
 } from './quantity.ts'
 
 /** Millionths, and the text of them that a person would write. */
-const millionths = fc.bigInt({ min: -(10n ** 21n), max: 10n ** 21n })
+const millionths = fc.oneof(
+  fc.bigInt({ min: -(10n ** 21n), max: 10n ** 21n }),
+  fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).map((whole) => whole * 10n ** 6n),
+  fc.bigInt({ min: -100n, max: 100n }).map((whole) => whole * 10n ** 6n),
+)
 const quantities = millionths.map((amount) => quantityOf(written(amount))!)
 
 function written(amount: bigint): string {

@@ -18,6 +18,8 @@ export const NOTHING: Quantity = '0'
 
 const SCALE = 10n ** BigInt(QUANTITY_DECIMALS_MAX)
 const SCALED_MAX = BigInt(QUANTITY_MAX) * SCALE
+/** The sum of two whole numbers of so many digits is exact. */
+const PLAIN_CHARS = 15
 const DECIMAL = /^(-?)(\d{1,32})(?:\.(\d{1,6}))?$/
 
 /** What a number or a decimal text says; undefined if it is none, too fine or too large. */
@@ -38,15 +40,17 @@ export function numberOf(quantity: Quantity): number {
 }
 
 export function plus(a: Quantity, b: Quantity): Quantity {
+  if (isPlain(a) && isPlain(b)) return String(Number(a) + Number(b))
   return textOf(scaled(a) + scaled(b))
 }
 
 export function minus(a: Quantity, b: Quantity): Quantity {
+  if (isPlain(a) && isPlain(b)) return String(Number(a) - Number(b))
   return textOf(scaled(a) - scaled(b))
 }
 
 export function isLess(a: Quantity, b: Quantity): boolean {
-  return scaled(a) < scaled(b)
+  return isPlain(a) && isPlain(b) ? Number(a) < Number(b) : scaled(a) < scaled(b)
 }
 
 export function isPositive(quantity: Quantity): boolean {
@@ -55,6 +59,11 @@ export function isPositive(quantity: Quantity): boolean {
 
 export function isNegative(quantity: Quantity): boolean {
   return quantity.startsWith('-')
+}
+
+/** Most quantities are whole and small, and those are numbers like any other. */
+function isPlain(quantity: Quantity): boolean {
+  return quantity.length <= PLAIN_CHARS && !quantity.includes('.')
 }
 
 function scaled(quantity: Quantity): bigint {

@@ -43,9 +43,20 @@ export function timeOf(value: unknown): number | undefined {
 export function isoOf(time: number): string {
   const days = Math.floor(time / DAY_MS)
   const ms = time - days * DAY_MS
+  const seconds = Math.floor(ms / 1_000)
+  const minutes = Math.floor(seconds / 60)
+  const clock = `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}`
+  return `${dateText(days)}T${clock}.${digits(ms % 1_000, 3)}Z`
+}
+
+/** What happens at the same time mostly happens on the same day. */
+let latest = { days: NaN, text: '' }
+
+function dateText(days: number): string {
+  if (latest.days === days) return latest.text
   const [year, month, day] = dateOf(days)
-  const clock = [ms / 3_600_000, (ms / MINUTE_MS) % 60, (ms / 1_000) % 60].map(two).join(':')
-  return `${digits(year, 4)}-${two(month)}-${two(day)}T${clock}.${digits(ms % 1_000, 3)}Z`
+  latest = { days, text: `${digits(year, 4)}-${two(month)}-${two(day)}` }
+  return latest.text
 }
 
 function number(text: string | undefined): number {
@@ -53,11 +64,11 @@ function number(text: string | undefined): number {
 }
 
 function two(value: number): string {
-  return digits(value, 2)
+  return value < 10 ? `0${value}` : `${value}`
 }
 
 function digits(value: number, length: number): string {
-  return Math.floor(value).toString().padStart(length, '0')
+  return value.toString().padStart(length, '0')
 }
 
 function daysOf(year: number, month: number): number {

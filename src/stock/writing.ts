@@ -29,7 +29,6 @@ import type {
   StockOptions,
   StockRefusal,
 } from './stock.ts'
-import { isoOf } from './time.ts'
 
 type Unplaced = Fault<
   'location-not-found' | 'location-not-tracked' | 'upstream-unavailable' | 'version-mismatch'
@@ -73,7 +72,7 @@ export class Writing {
       locationId,
       supplierId,
       supplierRef,
-      deliveredAt: isoOf(deliveredAt),
+      deliveredAt,
       products: pots.map(({ key, event }) => [key, event.quantity]),
     }
     const severalVersions = by.expected !== undefined && pots.length > 1
@@ -91,7 +90,7 @@ export class Writing {
       quantity,
       effectiveAt: soldAt,
     }
-    const content = { operation: 'sale', locationId, productId, quantity, soldAt: isoOf(soldAt) }
+    const content = { operation: 'sale', locationId, productId, quantity, soldAt }
     const unplaced = this.#unplaced(locationId, by)
     const refusal = unplaced instanceof Promise ? await unplaced : unplaced
     return this.#record(potKey(sale), command, content, by, refusal)
@@ -117,7 +116,7 @@ export class Writing {
       productId,
       quantity,
       reason,
-      movedAt: isoOf(movedAt),
+      movedAt,
     }
     const refusal = (await this.#unplaced(from, by)) ?? (await this.#unplaced(to, by, 'end'))
     return this.#record(potKey({ productId, locationId: from }), command, content, by, refusal)
@@ -140,7 +139,7 @@ export class Writing {
       productId,
       quantity,
       reason,
-      countedAt: isoOf(countedAt),
+      countedAt,
     }
     const refusal = await this.#unplaced(locationId, by)
     return this.#record(potKey(count), command, content, by, refusal)
