@@ -11,6 +11,15 @@ import { createEntities } from '../src/entity/index.ts'
 import { memoryJournal } from '../src/journal/index.ts'
 import { createHttp, loopbackAuthenticator } from '../src/http/index.ts'
 import { createSystem } from '../src/kernel/index.ts'
+import {
+  compose,
+  EXIT,
+  KEY_NAMES,
+  loadConfig,
+  metricName,
+  verbsOf,
+  writtenConfig,
+} from '../src/server/index.ts'
 import { PRODUCT, silentLog, systemClock } from '../src/std/index.ts'
 import {
   brokenLinks,
@@ -159,6 +168,32 @@ describe('metrics', () => {
   })
 })
 
+describe('metrics of the server', () => {
+  test('are named after the fields of docs/reference/metrics.md, and what is marked now goes both ways', async () => {
+    const page = readFileSync('docs/reference/metrics.md', 'utf8')
+    const flags = [{ name: 'data.directory', value: 'memory', flag: '--memory' }]
+    const { config } = await loadConfig({ directory: '/', environment: {}, flags })
+    await using server = await compose(config, { log: silentLog, version: '0' })
+    const { text } = await server.http.inject({ url: '/metrics' })
+    const served = new Map(
+      [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
+    )
+    const listed = ['kernel', 'journal', 'entity'].flatMap((part, n) => {
+      const heading = ['## System', '## Journal', '## Entities'][n]!
+      return [...tableRows(section(page, heading))].map(([field, [what = '']]) => {
+        const name = metricName(part, field)
+        if (/\*now\*/.test(what)) assert.equal(served.get(name), 'gauge', name)
+        else if (name.endsWith('_total')) assert.equal(served.get(name), 'counter', name)
+        return name
+      })
+    })
+    const others = ['## HTTP', '## Stock', '## Process'].flatMap((heading) => [
+      ...tableRows(section(page, heading)).keys(),
+    ])
+    assert.deepEqual([...listed, ...others].toSorted(), [...served.keys()].toSorted())
+  })
+})
+
 describe('metrics of the http layer', () => {
   test('are those of docs/reference/metrics.md', () => {
     const page = readFileSync('docs/reference/metrics.md', 'utf8')
@@ -233,9 +268,35 @@ describe('config', () => {
     ])
   })
 
-  test('keys in code and in docs/reference/config.md are the same', () => {
-    const inDocs = [...rowsOf('docs/reference/config.md').keys()].toSorted()
-    assert.deepEqual(inDocs, configKeys(tree, PRODUCT))
+  test('keys in code and in docs/reference/config.md are the same, with the same defaults', async () => {
+    const rows = rowsOf('docs/reference/config.md')
+    const variables = configKeys(tree, PRODUCT)
+    assert.deepEqual([...rows.keys()].toSorted(), [...KEY_NAMES, ...variables].toSorted())
+    const { config } = await loadConfig({ directory: '/', environment: {}, flags: [] })
+    for (const [name, value] of Object.entries(writtenConfig(config))) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      assert.equal(rows.get(name)?.[0], value === undefined ? 'not set' : `\`${text}\``, name)
+    }
+  })
+})
+
+describe('the command line', () => {
+  const page = readFileSync('docs/reference/cli.md', 'utf8')
+  const rowsUnder = (heading: string): string[] => [...tableRows(section(page, heading)).keys()]
+
+  test('has the verbs and options of docs/reference/cli.md', () => {
+    const verbs = verbsOf()
+    assert.deepEqual(rowsUnder('## Verbs'), [...verbs.keys()])
+    const options = new Set([...verbs.values()].flat())
+    assert.deepEqual(rowsUnder('## Options').toSorted(), [...options].toSorted())
+  })
+
+  test('ends with the codes of docs/reference/cli.md', () => {
+    const rows = tableRows(section(page, '## Exit codes'))
+    assert.deepEqual(
+      Object.fromEntries([...rows].map(([code, [name = '']]) => [name, Number(code)])),
+      EXIT,
+    )
   })
 })
 

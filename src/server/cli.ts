@@ -137,6 +137,27 @@ export function programFor(io: Io, end: (code: number) => void): Command {
   }
 }
 
+/** Every verb with the options it has, for those who document them. */
+export function verbsOf(): ReadonlyMap<string, readonly string[]> {
+  const verbs = new Map<string, readonly string[]>()
+  collect(programFor({ ...processIo(), out: ignore, err: ignore }, ignore).commands, '')
+  return verbs
+
+  function collect(commands: readonly Command[], before: string): void {
+    for (const command of commands) {
+      const name = `${before}${command.name()}`
+      if (command.commands.length > 0) collect(command.commands, `${name} `)
+      else
+        verbs.set(
+          name,
+          command.options.map(({ long }) => long ?? ''),
+        )
+    }
+  }
+}
+
+function ignore(): void {}
+
 /** Settings by the flags that give them. */
 const SHORT: readonly Readonly<{ option: 'host' | 'port' | 'data' | 'logLevel'; name: string }>[] =
   [

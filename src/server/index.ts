@@ -1,4 +1,5 @@
 /** The server as a value, for tests and for programs that bring their own process. */
+export { verbsOf } from './cli.ts'
 export { compose, type Address, type ComposeOptions, type Server, type Stopped } from './compose.ts'
 export { KEY_NAMES, variableOf, type Config, type KeyName } from './config-keys.ts'
 export { loadConfig, writtenConfig, type ConfigSources, type Loaded } from './config.ts'

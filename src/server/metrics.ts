@@ -18,6 +18,7 @@ type Figures = Readonly<Record<string, unknown>>
 
 /** Fields that go both ways, and the most or the share of something: all others only grow. */
 const GAUGES: ReadonlySet<string> = new Set([
+  'state',
   'suspended_now',
   'ready_depth',
   'blocked_senders',
