@@ -136,6 +136,18 @@ test('the latest pages are read across the damage, and what the damage hides is 
   assert.ok(hidden.some((page) => page.equals(image.file.subarray(4096, 8192))))
 })
 
+test('a page whose frame does not say which it is can still be read', () => {
+  const image = killed(6)
+  const log = Buffer.from(image.log).fill(0, HEADER + 3 * FRAME, HEADER + 3 * FRAME + 16)
+
+  const pages = pagesOf({ file: image.file, log })
+
+  assert.equal(pages.log.type, 'damaged')
+  const content = HEADER + 3 * FRAME + 24
+  const page = image.log.subarray(content, content + 4096)
+  assert.ok([...pages.hidden()].some((hidden) => hidden.equals(page)))
+})
+
 test('a damaged header of the log is damage as soon as there is a transaction', () => {
   const image = killed(3)
   for (let at = 0; at < HEADER; at++)

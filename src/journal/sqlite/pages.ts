@@ -89,18 +89,19 @@ export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0)))
   return laid(false)
 
   function laid(isTornLaid: boolean): Pages {
-    const overlay = readLog(log, pageBytes, isTornLaid)
+    const pagesInFile = Math.ceil(file.size / pageBytes)
+    const overlay = readLog(log, { pageBytes, pagesInFile, isTornLaid })
     return {
       pageBytes,
-      count: Math.max(Math.ceil(file.size / pageBytes), overlay.pages),
+      count: Math.max(pagesInFile, overlay.pages),
       log: overlay.state,
       page: (number) => version(number, overlay.latest.get(number)),
       *hidden() {
-        const inFile = [...overlay.latest.keys()].map((number) => [number, undefined] as const)
-        for (const [number, offset] of [...inFile, ...overlay.hidden]) {
-          const page = version(number, offset)
+        for (const number of overlay.latest.keys()) {
+          const page = version(number, undefined)
           if (page !== undefined) yield page
         }
+        for (const offset of overlay.hidden) yield log.read(offset, pageBytes)
       },
       withTorn: () => laid(true),
     }
@@ -172,11 +173,16 @@ type Overlay = Readonly<{
   state: LogState
   /** Where in the log the latest version of a page is. */
   latest: ReadonlyMap<number, number>
-  /** Where in the log the versions are that a frame took the place of which does not check out. */
-  hidden: readonly (readonly [number: number, offset: number])[]
+  /**
+   * Where in the log the versions are that a frame took the place of which does not check out, and those
+   * that do not say which page they are.
+   */
+  hidden: readonly number[]
   /** How many pages the file has after the last commit. */
   pages: number
 }>
+
+type LogOptions = Readonly<{ pageBytes: number; pagesInFile: number; isTornLaid: boolean }>
 
 type Frame = Readonly<{
   page: number
@@ -189,7 +195,7 @@ type Frame = Readonly<{
   right: boolean
 }>
 
-function readLog(log: Bytes, pageBytes: number, isTornLaid: boolean): Overlay {
+function readLog(log: Bytes, { pageBytes, pagesInFile, isTornLaid }: LogOptions): Overlay {
   const header = log.read(0, LOG_HEADER_BYTES)
   const whole = headerIsWhole(header, pageBytes)
   const frames = [...framesOf(log, { pageBytes, ...(whole && { header }) })]
@@ -207,12 +213,16 @@ function readLog(log: Bytes, pageBytes: number, isTornLaid: boolean): Overlay {
     frames.findLastIndex(({ right, mark, current }, n) =>
       isTornLaid ? current : right && mark > 0 && (damaged || n < sound),
     )
+  const pages = isTornLaid
+    ? frames.slice(0, end).reduce((most, { right, page }) => Math.max(most, right ? page : 0), 0)
+    : (frames[end - 1]?.mark ?? 0)
   const latest = new Map<number, number>()
-  const hidden: [number, number][] = []
+  const hidden: number[] = []
   for (const frame of frames.slice(0, end)) {
     const offset = latest.get(frame.page)
-    if (!frame.right && offset !== undefined) hidden.push([frame.page, offset])
-    latest.set(frame.page, frame.offset)
+    if (!frame.right && offset !== undefined) hidden.push(offset)
+    if (frame.right || isPossible(frame)) latest.set(frame.page, frame.offset)
+    else hidden.push(frame.offset)
   }
   const torn = !damaged && frames.slice(isTornLaid ? sound : end).some(({ current }) => current)
   const type = damaged ? 'damaged' : torn ? 'torn' : end > 0 ? 'whole' : 'none'
@@ -220,9 +230,11 @@ function readLog(log: Bytes, pageBytes: number, isTornLaid: boolean): Overlay {
     state: (damaged || torn) && broken !== -1 ? { type, frame: sound } : { type },
     latest,
     hidden,
-    pages: isTornLaid
-      ? frames.slice(0, end).reduce((most, { right, page }) => Math.max(most, right ? page : 0), 0)
-      : (frames[end - 1]?.mark ?? 0),
+    pages,
+  }
+
+  function isPossible({ page }: Frame): boolean {
+    return page >= 1 && page <= Math.max(pages, pagesInFile)
   }
 }
 

@@ -51,6 +51,7 @@ export type Base = Readonly<{
   oldRows: readonly OldRow[]
 }>
 
+const FRAME_BYTES = 24
 const GROUPS = [8, 12, 20]
 const OVERWRITTEN = ['streams', 'records', 'snapshots', 'fences', 'digests', 'anchor']
 
@@ -221,12 +222,12 @@ function itemOf(found: FoundRow, names: ReadonlyMap<number, string>): string | u
   }
 }
 
-/** Pages are parts of the images they were read from. */
+/** Pages are parts of the images they were read from. In the log the frame says which page it is. */
 function spanOf(files: Files, part: Buffer): Span {
   for (const [file, image] of files) {
     const from = part.byteOffset - image.byteOffset
     if (part.buffer === image.buffer && from >= 0 && from + part.length <= image.length)
-      return { file, from, to: from + part.length }
+      return { file, from: file === LOG_FILE ? from - FRAME_BYTES : from, to: from + part.length }
   }
   throw new Error('the page is part of no file')
 }
