@@ -104,6 +104,7 @@ describe('a quantity', () => {
       }),
     )
     assert.equal(plus('0.1', '0.2'), '0.3')
+    assert.equal(plus('9007199254740993', '2'), '9007199254740995') // no number is this one
     assert.equal(plus(String(QUANTITY_MAX), String(QUANTITY_MAX)), '2000000000000000')
   })
 

@@ -4,7 +4,12 @@ import { describe, test } from 'node:test'
 import { isFault } from '../../std/index.ts'
 import type { LocationDirectory } from './directory.ts'
 import { listedLocations } from './file.ts'
-import { LOCATION_DEPTH_MAX } from './tree.ts'
+import {
+  LOCATION_DEPTH_MAX,
+  LOCATION_ROLE_CHARS_MAX,
+  LOCATION_ROLES_MAX,
+  LOCATIONS_MAX,
+} from './tree.ts'
 
 function read(...locations: object[]): LocationDirectory {
   const directory = listedLocations({ locations })
@@ -18,6 +23,13 @@ function wrongIn(...locations: object[]): unknown {
   assert.equal(refused.code, 'bad-locations')
   return refused.detail['wrong']
 }
+
+const list = (length: number): object[] => Array.from({ length }, (_, n) => ({ id: `p${n}` }))
+
+const roles = (count: number, chars = 1): object => ({
+  id: 'a',
+  roles: Array.from({ length: count }, () => 'r'.repeat(chars)),
+})
 
 /** A line of so many places, each inside the one before. */
 function line(length: number): object[] {
@@ -75,6 +87,14 @@ describe('a list of locations', () => {
     assert.deepEqual(shapeless.detail['missing'], ['locations[1].id'])
     assert.deepEqual(shapeless.detail['invalid'], ['locations[0].id', 'locations[1].roles'])
     assert.ok(isFault(listedLocations(null)))
+  })
+
+  test('has so many places, and each so many roles of such a length, and no more', () => {
+    assert.ok(read(...list(LOCATIONS_MAX)).find('p9999') !== undefined)
+    assert.ok(isFault(listedLocations({ locations: list(LOCATIONS_MAX + 1) })))
+    read(roles(LOCATION_ROLES_MAX, LOCATION_ROLE_CHARS_MAX))
+    assert.ok(isFault(listedLocations({ locations: [roles(LOCATION_ROLES_MAX + 1)] })))
+    assert.ok(isFault(listedLocations({ locations: [roles(1, LOCATION_ROLE_CHARS_MAX + 1)] })))
   })
 
   test('is nested so deep, and no deeper', () => {

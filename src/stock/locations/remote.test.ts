@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { random } from '../../std/index.ts'
 import { virtualClock, type VirtualClock } from '../../testkit/index.ts'
 import { TRACKED_ROLE, type Location } from './directory.ts'
+import { LOCATION_DEPTH_MAX } from './tree.ts'
 import {
   LOCATION_ANSWERS_MAX,
   remoteLocations,
@@ -30,6 +31,12 @@ const ok = (body: string, control?: string): TransportResponse => ({
   body,
 })
 const status = (code: number): TransportResponse => ({ status: code, headers: {}, body: '' })
+
+function nested(depth: number): string {
+  let body: object = { id: 'p', roles: [] }
+  for (let n = 1; n < depth; n++) body = { id: 'p', roles: [], children: [body] }
+  return JSON.stringify(body)
+}
 
 function scene(answering: Answering, options: Partial<RemoteOptions> = {}): Scene {
   const clock = virtualClock()
@@ -105,6 +112,13 @@ describe('places of another service', () => {
       roles: ['A'],
       children: [{ id: 'SU', roles: [], children: [{ id: 'X', roles: [], children: [] }] }],
     })
+  })
+
+  test('are nested so deep, and no deeper', async () => {
+    const { finds } = scene(() => ok(nested(LOCATION_DEPTH_MAX)))
+    assert.ok(typeof (await finds()) === 'object')
+    const deeper = scene(() => ok(nested(LOCATION_DEPTH_MAX + 1)))
+    assert.equal(await deeper.finds(), 'upstream-unavailable')
   })
 
   test('are nowhere where the service says so', async () => {
