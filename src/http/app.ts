@@ -3,13 +3,10 @@
  * reads the body. Its schemas, serializers, logger and hooks on the way out are not used; an answer is
  * written straight to the socket.
  */
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type InjectOptions,
-} from 'fastify'
+import type fastify from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
 
 import { Accident, fault, type Fault } from '../std/index.ts'
 import { bodyTooLarge, gateOf, unsupported } from './admission.ts'
@@ -30,7 +27,21 @@ const LATE_CHECK_MS_MAX = 1_000
 
 const ANY_TYPE = ['application/json', '*']
 
+// Without these it loads compilers that take longer than everything else in it.
+const NO_SCHEMAS = {
+  compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
+}
+
 const NO_QUERY: Readonly<Record<string, unknown>> = Object.freeze({})
+
+/** When a server is made, not when a shape is read: commands need the one and not the other. */
+function loadFastify(): typeof fastify {
+  return createRequire(import.meta.url)('fastify')
+}
+
+function refuseSchema(): never {
+  throw new Error('routes read and answer by themselves')
+}
 
 export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstance {
   const { limits } = desk
@@ -40,7 +51,7 @@ export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstanc
     const exchange = new Exchange(desk, unknown, request, response, {})
     exchange.admit(() => exchange.refuse(badPath(), 400))
   }
-  const app = fastify({
+  const app = loadFastify()({
     bodyLimit: limits.bodyBytes,
     connectionTimeout: Math.max(requestMs, ...entries.map(({ answerMs }) => answerMs)) + STALL_MS,
     keepAliveTimeout: limits.keepAliveMs,
@@ -48,6 +59,7 @@ export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstanc
     clientErrorHandler: () => {}, // the connections' own answers it
     genReqId: () => '', // a trace has an id
     return503OnClosing: false,
+    schemaController: NO_SCHEMAS,
     http: {
       maxHeaderSize: limits.headerBytes,
       headersTimeout: Math.min(headerMs, requestMs),

@@ -5,7 +5,7 @@
  * Up to the limit a connection is served; a few more are told that there are too many; the next are
  * closed and counted.
  */
-import { STATUS_CODES, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { Socket } from 'node:net'
 
 import {
@@ -110,7 +110,7 @@ export class Connections {
     if (hasBegun(socket)) return void socket.destroy()
     const text = JSON.stringify(body)
     socket.end(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
+      `HTTP/1.1 ${status} ${REASONS[status]}\r\nconnection: close\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
         `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
     )
     // Closing with input unread would reset the connection, and the caller might never see the answer.
@@ -118,6 +118,13 @@ export class Connections {
     const timer = clock.setTimer(clock.monotonic() + FAREWELL_MS, () => socket.destroy())
     socket.once('close', () => timer.cancel())
   }
+}
+
+// Node has them all, but importing them loads everything that its module can do.
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
 }
 
 function refusalOf(code: string | undefined): readonly [status: number, refusal: Fault] {

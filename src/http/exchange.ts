@@ -65,7 +65,7 @@ export class Exchange implements Call {
   query: unknown = undefined
   body: unknown = undefined
   principal: Principal = ANYBODY
-  readonly dueMs: number
+  readonly #dueMs: number
   readonly #desk: Desk
   readonly #entry: Entry
   readonly #request: IncomingMessage
@@ -90,7 +90,7 @@ export class Exchange implements Call {
     this.#request = request
     this.#response = response
     this.#startedMs = desk.clock.monotonic()
-    this.dueMs = this.#startedMs + entry.answerMs
+    this.#dueMs = this.#startedMs + entry.answerMs
     this.params = params
     this.#sentParams = params
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only set-cookie, of answers, is a list
@@ -239,8 +239,15 @@ export class Exchange implements Call {
     )
   }
 
-  /** Its time is up; what the route may still answer goes nowhere. */
-  overdue(): void {
+  /** Whether the caller is still there, and still has time. */
+  look(nowMs: number): void {
+    if (this.#stream !== undefined) return
+    if (this.#response.destroyed) this.left()
+    else if (this.#dueMs <= nowMs) this.#overdue()
+  }
+
+  /** What the route may still answer goes nowhere. */
+  #overdue(): void {
     this.refuse(
       fault('answer-overdue', 'the answer took too long, and what became of it is not known', {
         remedy: 'ask again with the same request id',
@@ -250,9 +257,10 @@ export class Exchange implements Call {
     this.#abort?.abort()
   }
 
-  /** The caller went away before it had said everything. */
+  /** The caller went away, in the middle of its request or before the answer. */
   left(): void {
     this.#isAnswered = true
+    this.#desk.pending.delete(this)
     this.#response.destroy()
   }
 
@@ -261,10 +269,6 @@ export class Exchange implements Call {
     if (this.#stream === undefined) return
     this.#abort?.abort()
     this.#stream.end()
-  }
-
-  get isStreaming(): boolean {
-    return this.#stream !== undefined
   }
 
   #startStream(reply: Reply, stream: AsyncIterable<string>): void {

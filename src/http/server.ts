@@ -54,6 +54,7 @@ export function createHttp(options: HttpOptions): Http {
     async close(graceMs) {
       beginDraining()
       await connections.close(graceMs)
+      pending.clear() // there is nobody left who could be answered
       await app.close()
     },
     metrics: () => traffic.metrics(),
@@ -84,8 +85,7 @@ export function createHttp(options: HttpOptions): Http {
     clock.setTimer(clock.monotonic() + OVERDUE_CHECK_MS, () => {
       isWatching = false
       const nowMs = clock.monotonic()
-      for (const exchange of pending)
-        if (!exchange.isStreaming && exchange.dueMs <= nowMs) exchange.overdue()
+      for (const exchange of pending) exchange.look(nowMs)
       if (pending.size > 0) watchPending()
     })
   }

@@ -8,15 +8,25 @@
  * At most one item is asked for ahead of what the caller has taken. Ending does not wait for an item
  * that is being made.
  */
-import type { ServerResponse } from 'node:http'
-
 import type { Clock, Timer } from '../std/index.ts'
 import { HEARTBEAT_MS, STALL_MS } from './limits.ts'
+
+/** What a stream needs of a response. */
+export interface StreamTarget {
+  /** What the caller has not taken yet. */
+  readonly writableLength: number
+  flushHeaders(): void
+  write(text: string): boolean
+  end(): unknown
+  destroy(): unknown
+  on(event: 'drain', listener: () => void): unknown
+  once(event: 'close', listener: () => void): unknown
+}
 
 export type StreamEnd = 'complete' | 'ended' | 'left' | 'stalled' | 'failed'
 
 export class Streaming {
-  readonly #response: ServerResponse
+  readonly #response: StreamTarget
   readonly #items: AsyncIterator<string>
   readonly #heartbeat: string | undefined
   readonly #clock: Clock
@@ -27,7 +37,7 @@ export class Streaming {
   #hasEnded = false
 
   constructor(
-    response: ServerResponse,
+    response: StreamTarget,
     stream: AsyncIterable<string>,
     options: Readonly<{
       heartbeat: string | undefined
