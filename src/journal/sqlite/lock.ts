@@ -6,7 +6,8 @@
  * up. Who holds it stands in a text file beside it, for people only.
  *
  * A process that was stopped for a while still holds its lock. On a file system that does not keep its
- * word on locks, the token in `fences` refuses the one that opened the directory first.
+ * word on locks, the one that opened the directory first is refused: its writer by the seal on the
+ * intake, its filer by the token in `fences`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
