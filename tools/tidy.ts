@@ -41,7 +41,6 @@ const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: bool
   { name: 'commander', folder: 'server', typeOnly: false },
   { name: 'pino', folder: 'server', typeOnly: false },
   { name: 'yaml', folder: 'server', typeOnly: false },
-  { name: 'yaml', folder: 'stock', typeOnly: false }, // locations from a file
 ]
 
 const TEST_PACKAGES: ReadonlySet<string> = new Set([
@@ -96,6 +95,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
   'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
+  'node:module': ['src/http/app.ts'], // to load fastify when it is needed
   'node:net': ['src/http/connections.ts', 'src/server/'],
   'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is

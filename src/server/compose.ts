@@ -6,8 +6,6 @@
  *
  * A request's trace goes with everything its route tells, and with every event it causes.
  */
-import { resolve } from 'node:path'
-
 import { createEntities, type DrainReport, type Entities } from '../entity/index.ts'
 import {
   createHttp,
@@ -16,16 +14,17 @@ import {
   type Metric,
   type Route,
 } from '../http/index.ts'
-import { memoryJournal, sqliteJournal, type Journal } from '../journal/index.ts'
+import type { Journal } from '../journal/index.ts'
 import { createSystem, withContext, type System } from '../kernel/index.ts'
 import { Accident, PRODUCT, systemClock, type Clock, type Log } from '../std/index.ts'
 import type { Stock } from '../stock/index.ts'
 import { authenticatorFor, refuseExposure } from './authenticating.ts'
-import { MEMORY, type Config } from './config-keys.ts'
-import { removeNote, writeNote } from './directory.ts'
+import type { Config } from './config-keys.ts'
+import { dataDirectory, removeNote, writeNote } from './directory.ts'
 import type { Feature } from './feature.ts'
 import { readiness, type Health } from './health.ts'
 import { entityMetrics, journalMetrics, kernelMetrics, ProcessMetrics } from './metrics.ts'
+import { openStore, type Backup, type Store } from './store.ts'
 import { platformRoutes } from './platform-routes.ts'
 import { stockFeature } from './stock-feature.ts'
 
@@ -33,8 +32,8 @@ export type ComposeOptions = Readonly<{
   log: Log
   version: string
   clock?: Clock
-  /** Told when nobody knows any more what is on disk: nothing is acknowledged from there on. */
-  onFailed?: (why: Accident) => void
+  /** One that is being opened already; otherwise the config's is. */
+  store?: Promise<Store>
 }>
 
 export type Address = Readonly<{ host: string; port: number; url: string }>
@@ -61,8 +60,8 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
   const { log, clock = systemClock } = options
   const exposure = refuseExposure(config)
   if (exposure !== undefined) throw new Accident(exposure)
-  const authenticator = await authenticatorFor(config, { clock, log: named(log, 'http') })
-  const { journal, backup } = await openJournal(config, clock, options.onFailed)
+  const store = await (options.store ?? openStore(config, { clock }))
+  const { journal } = store
   const system = createSystem({ name: PRODUCT, clock, log: named(log, 'kernel') })
   const entities = createEntities({
     system,
@@ -72,17 +71,11 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
     sweepMs: config['stockPot.unloadCheckInterval'],
   })
   try {
+    const authenticator = await authenticatorFor(config, { clock, log: named(log, 'http') })
     const stock = await stockFeature({ config, entities, journal, clock, log: named(log, 'stock') })
-    return new Composition(config, options, {
-      clock,
-      authenticator,
-      journal,
-      backup,
-      system,
-      entities,
-      stock: stock.stock,
-      features: [stock],
-    })
+    const features = [stock]
+    const parts = { clock, authenticator, ...store, system, entities, stock: stock.stock, features }
+    return new Composition(config, options, parts)
   } catch (error) {
     await entities.drain()
     await system.stop()
@@ -90,8 +83,6 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
     throw error
   }
 }
-
-type Backup = (directory: string) => Promise<void>
 
 type Parts = Readonly<{
   clock: Clock
@@ -163,7 +154,7 @@ class Composition implements Server {
     const { port } = await this.http.listen({ host, port: wanted })
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
     if (this.#parts.backup !== undefined)
-      writeNote(directoryOf(this.#config), { pid: process.pid, url, version: this.#version })
+      writeNote(dataDirectory(this.#config), { pid: process.pid, url, version: this.#version })
     return { host, port, url }
   }
 
@@ -190,7 +181,7 @@ class Composition implements Server {
     const leftMs = (): number => Math.max(0, endMs - clock.monotonic())
     const drainMs = (): number => Math.min(this.#config['shutdown.drain'], leftMs())
     this.#isDraining = true
-    if (backup !== undefined) removeNote(directoryOf(this.#config))
+    if (backup !== undefined) removeNote(dataDirectory(this.#config))
     await this.http.close(drainMs())
     await Promise.all(features.map((feature) => feature.close()))
     const drained = await this.entities.drain({ drainMs: drainMs(), totalMs: leftMs() })
@@ -219,26 +210,6 @@ class Composition implements Server {
       ...this.#process.metrics(),
     ]
   }
-}
-
-async function openJournal(
-  config: Config,
-  clock: Clock,
-  onFailed: ComposeOptions['onFailed'],
-): Promise<Readonly<{ journal: Journal; backup: Backup | undefined }>> {
-  if (config['data.directory'] === MEMORY)
-    return { journal: await memoryJournal({ clock }), backup: undefined }
-  const directory = directoryOf(config)
-  const journal = await sqliteJournal({
-    directory,
-    clock,
-    ...(onFailed !== undefined && { onFailed }),
-  })
-  return { journal, backup: (target) => journal.backup(target) }
-}
-
-function directoryOf(config: Config): string {
-  return resolve(config['data.directory'])
 }
 
 function named(log: Log, component: string): Log {

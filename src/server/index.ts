@@ -6,4 +6,5 @@ export { loadConfig, writtenConfig, type ConfigSources, type Loaded } from './co
 export type { Feature } from './feature.ts'
 export { EXIT } from './io.ts'
 export { metricName } from './metrics.ts'
+export { openStore, type Store, type StoreOptions } from './store.ts'
 export { serverLog, type LogOptions } from './log.ts'

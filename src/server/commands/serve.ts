@@ -1,13 +1,14 @@
 /** `serve` and `dev`: the server, until a signal ends it. */
 import { resolve } from 'node:path'
 
-import { PRODUCT } from '../../std/index.ts'
+import { Accident, PRODUCT } from '../../std/index.ts'
+import { refuseExposure } from '../authenticating.ts'
 import type { Asked } from '../cli.ts'
-import { compose } from '../compose.ts'
 import { MEMORY, type Config } from '../config-keys.ts'
 import type { Io } from '../io.ts'
 import { serverLog } from '../log.ts'
 import { Life } from '../serving.ts'
+import { openStore } from '../store.ts'
 
 /** Settles when the process has been told to end; what it ends with is said by `Life`. */
 export async function serve({ config: { config } }: Asked, io: Io): Promise<number> {
@@ -24,12 +25,13 @@ export async function serve({ config: { config } }: Asked, io: Io): Promise<numb
     host: { on: (event, listener) => process.on(event, listener), exit: end },
   })
   const { product: version } = io.versions
-  const server = await compose(config, {
-    log,
-    version,
-    clock: io.clock,
-    onFailed: (why) => life.onFailed(why),
-  })
+  const exposure = refuseExposure(config)
+  if (exposure !== undefined) throw new Accident(exposure)
+  // The journal opens in threads of its own, while everything else is loaded here.
+  const store = openStore(config, { clock: io.clock, onFailed: (why) => life.onFailed(why) })
+  store.catch(() => undefined) // compose says so
+  const { compose } = await import('../compose.ts')
+  const server = await compose(config, { log, version, clock: io.clock, store })
   life.take(server)
   try {
     const { url } = await server.start()

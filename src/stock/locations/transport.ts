@@ -3,8 +3,7 @@
  *
  * Connections are kept alive between calls. An answer has a bound; a longer one is no answer.
  */
-import { request as plainRequest, Agent as PlainAgent, type IncomingMessage } from 'node:http'
-import { request as secureRequest, Agent as SecureAgent } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 
 import { Accident, fault, type Clock } from '../../std/index.ts'
 import type { Transport, TransportResponse } from './remote.ts'
@@ -15,17 +14,20 @@ export const LOCATION_BODY_BYTES_MAX = 16_777_216
 export type HttpTransport = Readonly<{ get: Transport; close(): void }>
 
 export function httpTransport(clock: Clock): HttpTransport {
+  // An import would load all that these modules can do, for every server that starts.
+  const plain = process.getBuiltinModule('node:http')
+  const secure = process.getBuiltinModule('node:https')
   const agents = {
-    plain: new PlainAgent({ keepAlive: true }),
-    secure: new SecureAgent({ keepAlive: true }),
+    plain: new plain.Agent({ keepAlive: true }),
+    secure: new secure.Agent({ keepAlive: true }),
   }
   return {
     get: ({ url, headers, connectMs, requestMs }) =>
       new Promise<TransportResponse>((resolve, reject) => {
         const isSecure = url.startsWith('https:')
         const request = isSecure
-          ? secureRequest(url, { headers, agent: agents.secure })
-          : plainRequest(url, { headers, agent: agents.plain })
+          ? secure.request(url, { headers, agent: agents.secure })
+          : plain.request(url, { headers, agent: agents.plain })
         const within = (ms: number, what: string) =>
           clock.setTimer(clock.monotonic() + ms, () => request.destroy(late(what, ms)))
         const connecting = within(connectMs, 'no connection')
