@@ -62,11 +62,12 @@ describe('the server', () => {
     assert.deepEqual([ready.status, ready.json()], [200, { ready: true }])
     const verbose = await server.http.inject({ url: '/readyz?verbose' })
     const { checks } = verbose.json() as { checks: { name: string; up: boolean }[] }
-    assert.deepEqual(checks.slice(0, 2), [
+    assert.deepEqual(checks.slice(0, 3), [
       { name: 'serving', up: true },
       { name: 'storage', up: true },
+      { name: 'recovery', up: true },
     ])
-    assert.ok(checks.length > 2 && checks.every(({ up }) => up))
+    assert.ok(checks.length > 3 && checks.every(({ up }) => up))
   })
 
   test('is not ready, but live, from the moment it is to stop', async () => {
@@ -132,6 +133,38 @@ describe('the server', () => {
       seen.map((context) => (context as { traceId: string }).traceId),
       ['c'.repeat(32)],
     )
+  })
+
+  test('has after a restart everything that was answered before it', async (t) => {
+    const directory = join(folder(t), 'data')
+    const before = await composed({ 'data.directory': directory })
+    await deliverTo(before)
+    const last = await before.http.inject({ method: 'PUT', url: '/locations/B', body: TRACKED })
+    assert.equal(last.status, 201)
+    await before.stop()
+
+    await using after = await composed({ 'data.directory': directory })
+    const level = (await after.http.inject({ url: '/locations/A/products/p' })).json()
+    assert.equal((level as { quantity: number }).quantity, 5)
+    assert.equal((await after.http.inject({ url: '/locations/B' })).status, 200)
+    assert.equal((await after.http.inject({ url: '/readyz' })).status, 200)
+  })
+
+  test('copies what it has, over nothing that is there', async (t) => {
+    const parent = folder(t)
+    await using server = await composed({ 'data.directory': join(parent, 'data') })
+    await deliverTo(server)
+    const body = { directory: join(parent, 'copy') }
+    const copied = await server.http.inject({ method: 'POST', url: '/backups', body })
+    assert.deepEqual([copied.status, copied.json()], [201, body])
+    const again = await server.http.inject({ method: 'POST', url: '/backups', body })
+    assert.equal(again.status, 409, again.text)
+    const relative = { directory: 'copy' }
+    const refused = await server.http.inject({ method: 'POST', url: '/backups', body: relative })
+    assert.equal(refused.status, 400)
+
+    await using restored = await composed({ 'data.directory': body.directory })
+    assert.equal((await restored.http.inject({ url: '/locations/A/products/p' })).status, 200)
   })
 
   test('documents every route it serves', async () => {

@@ -38,6 +38,7 @@ export async function stockFeature(
 ): Promise<Feature & Readonly<{ stock: Stock }>> {
   const { config, entities, journal, clock, log } = parts
   const { locations, registry, close } = await placesFor(parts)
+  const answered = await journal.position()
   const closedBefore = timeOf(config['stock.booksClosedBefore'])
   const stock = createStock({
     entities,
@@ -49,11 +50,22 @@ export async function stockFeature(
       ...(closedBefore !== undefined && { booksClosedBefore: closedBefore }),
     },
     isStorageUp: () => journal.state === 'open',
+    answered,
   })
+  let hasCaughtUp = false
+  const isRecovered = (): boolean => {
+    hasCaughtUp ||= stock.pots({ limit: 1 }).position >= answered
+    return hasCaughtUp
+  }
   return {
     stock,
-    routes: stockRoutes(stock, { clock, locations, ...(registry !== undefined && { registry }) }),
-    health: async () => (await stock.health()).checks,
+    routes: stockRoutes(stock, {
+      clock,
+      locations,
+      ...(registry !== undefined && { registry }),
+      isStarted: isRecovered,
+    }),
+    health: async () => [{ name: 'recovery', up: isRecovered() }, ...(await stock.health()).checks],
     metrics: () => stock.metrics(),
     async close() {
       await stock.close()

@@ -108,7 +108,7 @@ export type LevelQuestion = Readonly<{
   asOf?: number
   /** As it was believed to be at that time. */
   asAt?: number
-  /** The view has got this far; unless given, to the last write that this stock has answered. */
+  /** The view has got this far; unless given, to the last write that was answered. */
   seen?: number
   trace?: string
 }>
@@ -313,6 +313,8 @@ export type StockOptions = Readonly<{
   options?: Partial<PotRules>
   /** Whether history can be written, for `health`. */
   isStorageUp?: () => boolean
+  /** The position up to which writes were answered before this stock began: reads wait for them too. */
+  answered?: number
 }>
 
 export interface Stock extends AsyncDisposable {

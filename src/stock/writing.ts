@@ -44,15 +44,17 @@ export class Writing {
   readonly #pot: PotDefinition
   readonly #log: Log
   /** The position after the last write that was answered. */
-  answered = 0
+  answered: number
   readonly recorded: Map<string, number> = new Map()
   readonly refused: Map<string, number> = new Map()
 
-  constructor({ entities, locations, log = silentLog }: StockOptions, pot: PotDefinition) {
+  constructor(options: StockOptions, pot: PotDefinition) {
+    const { entities, locations, log = silentLog, answered = 0 } = options
     this.#entities = entities
     this.#locations = locations
     this.#pot = pot
     this.#log = log
+    this.answered = answered
   }
 
   async deliver(delivery: Delivery, by: By): Promise<Recorded<DeliveryBody> | Fault<StockRefusal>> {
