@@ -41,6 +41,8 @@ export type Scene = Readonly<{
   stock: Stock
   /** Everything begun anew over the same journal. */
   restarted: (options?: SceneOptions) => Promise<Scene>
+  /** One more service over the same journal, which knows nothing of this one. */
+  beside: () => Scene
   deliver: (to: string, quantity: number, more: Asking) => Promise<Said>
   deliverLines: (to: string, products: readonly DeliveryLine[], more: Asking) => Promise<Said>
   sell: (from: string, quantity: number, more: Asking) => Promise<Said>
@@ -125,6 +127,7 @@ function sceneOn(
       await earth.until(entities.drain())
       return sceneOn(earth, journal, script, { snapshots, ...options, ...more }, life + 1)
     },
+    beside: () => sceneOn(earth, journal, script, { snapshots, ...options }, life + 1),
     deliverLines,
     deliver: (to, quantity, more) =>
       deliverLines(to, [{ productId: more.product ?? 'p', quantity: String(quantity) }], more),
