@@ -144,10 +144,9 @@ export class Exchange implements Call {
     go()
   }
 
-  /** What is left of a body is read and forgotten, so that the caller gets to see the answer. */
+  /** What is left of a body is read and forgotten by Node, so that the caller gets to see the answer. */
   turnAway({ refusal, status }: TurnedAway): void {
     this.refuse(refusal, status)
-    this.#request.resume()
   }
 
   /** Reads what was sent and lets the route answer. */

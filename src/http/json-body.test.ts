@@ -56,6 +56,7 @@ describe('a body', () => {
 
   test('with many brackets side by side or in texts is not deep', () => {
     assert.ok(parse(`[${Array.from({ length: 200 }, () => '[{}]').join(',')}]`).ok)
+    assert.ok(parse(JSON.stringify({ a: `"${'['.repeat(200)}` })).ok)
     assert.ok(parse(JSON.stringify({ a: '[{'.repeat(200), '\\"[[': '"'.repeat(100) })).ok)
   })
 

@@ -175,7 +175,7 @@ describe('a caller that is slow', { timeout: 60_000 }, () => {
         return promise
       },
     })
-    const served = await listening(t, [hello, slow])
+    const served = await listening(t, [hello, slow], { requestMs: 600_000 })
     const wire = new Wire(served.port).send(get('/slow'))
     await until(() => signal !== undefined)
     wire.socket.destroy()
