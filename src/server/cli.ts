@@ -29,6 +29,9 @@ type Options = Readonly<{
   json?: boolean
 }>
 
+const DEVELOPMENT_HINT =
+  'for development: --data keeps what is written, and `node --watch` starts it anew when a file changes'
+
 /** What is wrong with what was asked for, not with the world. */
 const MISTAKES: ReadonlySet<string> = new Set([
   'bad-config',
@@ -82,7 +85,7 @@ export function programFor(io: Io, end: (code: number) => void): Command {
     .description('serve for development: in memory unless --data is given, with a log for people')
     .action(async (options: Options) => {
       const { serve } = await import('./commands/serve.ts')
-      end(await serve(await asked(forDevelopment(options)), io))
+      end(await serve(await asked(forDevelopment(options)), io, DEVELOPMENT_HINT))
     })
   const config = program.command('config').description('what the server would be told')
   serving(config.command('print'))

@@ -197,6 +197,7 @@ describe('development', () => {
     const server = new Serving(t, [MAIN, 'dev', '--port', '0'])
     const [, url] = await server.says(/INFO +server: flytower serves at (http:\S+)/)
     await server.says(/data=memory, nothing is kept/)
+    await server.says(/node --watch/)
     assert.equal((await fetch(`${url}/readyz`)).status, 200)
     server.child.kill('SIGTERM')
     assert.equal(await server.ended, 0)

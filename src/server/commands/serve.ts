@@ -11,7 +11,7 @@ import { Life } from '../serving.ts'
 import { openStore } from '../store.ts'
 
 /** Settles when the process has been told to end; what it ends with is said by `Life`. */
-export async function serve({ config: { config } }: Asked, io: Io): Promise<number> {
+export async function serve({ config: { config } }: Asked, io: Io, hint?: string): Promise<number> {
   const log = serverLog({
     level: config['log.level'],
     format: config['log.format'],
@@ -43,6 +43,7 @@ export async function serve({ config: { config } }: Asked, io: Io): Promise<numb
       version,
       pid: process.pid,
     })
+    if (hint !== undefined) log.info(hint, { component: 'server' })
   } catch (error) {
     await server.stop()
     throw error
