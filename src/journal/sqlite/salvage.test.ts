@@ -150,6 +150,19 @@ describe('salvage', () => {
     )
   })
 
+  test('is not led into a tree by an old page of it in the place of another', () => {
+    const damaged = Buffer.from(image)
+    const start = (roots.get('records')! - 1) * PAGE_BYTES
+    const elsewhere = (roots.get('sqlite_autoindex_streams_1')! - 1) * PAGE_BYTES
+    image.copy(damaged, elsewhere, start, start + PAGE_BYTES)
+
+    const { sound, astray = 0, ...others } = standings(rowsIn(damaged, 'records'))
+
+    assert.equal(sound, RECORDS)
+    assert.ok(astray > 0 && astray < RECORDS / 10, 'those on the old page itself')
+    assert.deepEqual(others, {})
+  })
+
   test('doubts what is on a page where a row should go on', () => {
     const path = join(directory, 'large.db')
     const database = new DatabaseSync(path)

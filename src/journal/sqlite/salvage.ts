@@ -170,8 +170,16 @@ function* walk(pages: Pages, seen: Uint8Array, root: Place): Generator<Found> {
     yield* judged(content, place, standing)
     if (content.last === undefined) continue
     if (content.skipped > 0) yield { type: 'unreadable', page: number, tree }
+    // What belongs to another tree leads away from this one, to pages the other one may lead to as well.
+    if (!belongs(content, tree)) continue
     places.push(...childrenOf(content, place).toReversed())
   }
+}
+
+function belongs({ kind, cells }: PageContent, tree: string): boolean {
+  const hasNumbers = tree === SCHEMA || NUMBERED.some((table) => table === tree)
+  if (hasNumbers !== (kind === 'table-inner' || kind === 'table-leaf')) return false
+  return cells.every((cell) => (rowIn(cell, kind)?.table ?? tree) === tree)
 }
 
 function read(pages: Pages, number: number): PageContent | undefined {
