@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { Journal } from '../journal/index.ts'
+import { Accident, fault } from '../std/index.ts'
 import { account, evolve, gate, scene, type Command, type Event } from '../../test/entity/scene.ts'
 import { accept, entity, leg, type EntityDefinition } from './index.ts'
 
@@ -50,6 +51,25 @@ describe('a leg', () => {
     assert.equal((await stage.ask('b', transfer(1, 'a'))).balance, 3)
     assert.equal((await stage.ask('a', { type: 'look' })).balance, 7)
     assert.equal(stage.entities.metrics().conflicts, 0)
+  })
+
+  test('is looked for by an entity that is awake if nobody knows whether it was written', async () => {
+    await using stage = await scene()
+    const { earth, entities, script } = stage
+    await stage.ask('a', deposit(10))
+    for (const isWritten of [true, false]) {
+      const { balance } = await stage.ask('b', { type: 'look' })
+      script.commit = async (go) => {
+        if (isWritten) await go()
+        throw new Accident(fault('unknown-outcome', 'nobody knows'))
+      }
+      const open = assert.rejects(entities.ask(account, 'a', transfer(4, 'b')))
+      await earth.until(open)
+      delete script.commit
+      const after = isWritten ? balance + 4 : balance
+      assert.equal((await stage.ask('b', { type: 'look' })).balance, after)
+      assert.equal((await stage.ask('a', { type: 'look' })).balance, 10 - after)
+    }
   })
 
   test('counts for the answer of an entity that is awake: its position includes it', async () => {

@@ -91,6 +91,8 @@ export class Active {
   declare conflicts: number
   /** What others are known to have written to the stream. */
   declare grownTo: number
+  /** Whether somebody may have written to the stream without knowing it. */
+  declare isInDoubt: boolean
   declare rungs: readonly Rung[]
   declare isSnapshotting: boolean
   /** From which version on a snapshot is tried again. */
@@ -147,6 +149,7 @@ export class Active {
     this.isHeld = false
     this.conflicts = 0
     this.grownTo = 0
+    this.isInDoubt = false
     this.rungs = NO_RUNGS
     this.isSnapshotting = false
     this.snapshotFrom = 0

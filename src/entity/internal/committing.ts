@@ -8,7 +8,7 @@ import type { CommitResult } from '../../journal/index.ts'
 import { Accident, assert, unreachable } from '../../std/index.ts'
 import { NONE, type Active } from './active.ts'
 import { ALARMS, assemble, type Sent } from './batch.ts'
-import { grow } from './growing.ts'
+import { doubt, grow } from './growing.ts'
 import { fail } from './failing.ts'
 import { contended, fenced, unknownOutcome } from './faults.ts'
 import { mismatch, release, replay } from './releasing.ts'
@@ -141,11 +141,12 @@ function takeOut(
 }
 
 function onError(entity: Active, error: unknown): void {
-  const { flight } = entity
+  const { flight, sent } = entity
   const code = error instanceof Accident ? error.code : 'unknown-outcome'
   entity.sent = undefined
   if (entity.over !== undefined) {
     for (const request of flight) request.refuse(unknownOutcome(request, error))
+    for (const leg of sent?.legs ?? []) doubt(leg)
     return
   }
   switch (code) {
@@ -165,6 +166,7 @@ function onError(entity: Active, error: unknown): void {
       return
     default:
       for (const request of flight) request.refuse(unknownOutcome(request, error))
+      for (const leg of sent?.legs ?? []) doubt(leg)
       entity.core.lookAgain()
       rewind(entity)
       entity.need = 'all'

@@ -46,12 +46,13 @@ export function proceed(entity: Active): void {
 }
 
 /** What others wrote meanwhile comes first. */
-function isMissing({ need, grownTo, base }: Active): boolean {
-  return need !== 'none' || grownTo > base.version
+function isMissing({ need, grownTo, base, isInDoubt }: Active): boolean {
+  return need !== 'none' || grownTo > base.version || isInDoubt
 }
 
 /** Where nobody waits and everything would have to be read, whoever comes next does that. */
 function read(entity: Active): void {
+  if (entity.need !== 'ledger') entity.isInDoubt = false
   if (entity.need === 'none') {
     rewind(entity)
     entity.need = 'tail'
