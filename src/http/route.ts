@@ -52,7 +52,7 @@ export type Reply = Readonly<{
   text?: string
   /** In place of a body: pieces of text, each written when the caller has taken those before. */
   stream?: AsyncIterable<string>
-  /** Written when a stream has been silent for a while, so that the way stays open. */
+  /** Written when a stream has been silent for a while; without it a silent one is cut after a minute. */
   heartbeat?: string
 }>
 
