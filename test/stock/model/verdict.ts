@@ -46,7 +46,7 @@ export class Verdict {
   readonly books: Books = new Books()
   readonly violations: string[] = []
   readonly effects: Map<string, Effect> = new Map()
-  /** After every batch: where it ends, and what the pots of its facts had then. */
+  /** What a pot had after each request, in order, and where the batch ends that it is in. */
   readonly #quantities = new Map<string, { position: number; quantity: Millionths }[]>()
   readonly #issued: readonly Issued[]
 
@@ -123,6 +123,7 @@ export class Verdict {
       for (const fact of found) {
         const pot = potOf(fact.product, fact.location)
         written.set(pot, [...(written.get(pot) ?? []), fact])
+        this.#remember(fact, position)
       }
     }
     this.#checkOrder(
@@ -134,7 +135,6 @@ export class Verdict {
       facts.map(({ fact }) => fact),
       position,
     )
-    this.#remember(written, position)
   }
 
   /** Within one pot the facts of a batch stand in the order of its requests. */
@@ -177,12 +177,12 @@ export class Verdict {
     if (there !== due) this.#say(`there are ${there} of ${product} at ${position}, not ${due}`)
   }
 
-  #remember(written: ReadonlyMap<string, readonly Fact[]>, position: number): void {
-    for (const [pot, [fact]] of written) {
-      const { quantity } = this.books.standing(fact!.product, fact!.location)
-      const all = this.#quantities.get(pot) ?? []
-      this.#quantities.set(pot, [...all, { position, quantity }])
-    }
+  #remember({ product, location }: Fact, position: number): void {
+    const pot = potOf(product, location)
+    const { quantity } = this.books.standing(product, location)
+    const all = this.#quantities.get(pot)
+    if (all === undefined) this.#quantities.set(pot, [{ position, quantity }])
+    else all.push({ position, quantity })
   }
 
   #checkRequests(): void {
@@ -236,7 +236,11 @@ export class Verdict {
   #checkRefused(issued: Issued, effect: Effect | undefined, code: string, sending: Sending): void {
     const { requestId, request } = issued
     const { known } = sending
-    if (code === 'insufficient-stock') this.#checkInsufficient(issued, known)
+    if (code === 'insufficient-stock')
+      this.#checkInsufficient(
+        issued,
+        Math.min(...joined(issued, sending).map((each) => each.known)),
+      )
     if (code === 'same-location' && (request.type !== 'move' || request.to !== request.location))
       this.#say(`${requestId} was refused for one location and has two`)
     if (code !== 'request-mismatch') return
@@ -258,6 +262,11 @@ export class Verdict {
     if (![before, ...since.map(({ quantity }) => quantity)].some((q) => q < request.quantity))
       this.#say(`${requestId} was refused for too little stock, and there was enough`)
   }
+}
+
+/** Whoever repeats a request while it is under way is told what comes of the first. */
+function joined({ sendings }: Issued, sending: Sending): readonly Sending[] {
+  return sendings.filter(({ sent, answered }) => sent <= sending.sent && answered > sending.sent)
 }
 
 /** Whether one was under way while the other was; what is left open may be so still. */
