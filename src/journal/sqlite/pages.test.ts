@@ -154,6 +154,16 @@ test('a damaged header of the log is damage as soon as there is a transaction', 
     assert.equal(pagesOf(flipped(image, at)).log.type, 'damaged', `byte ${at}`)
 })
 
+test('a log is read without its header, also where the first frame has lost its own', () => {
+  const image = killed(4)
+  const log = Buffer.from(image.log).fill(0, 0, HEADER + 24)
+
+  const pages = pagesOf({ file: image.file, log })
+
+  assert.equal(pages.log.type, 'damaged')
+  assert.deepEqual(allPages(pages), allPages(pagesOf(image)))
+})
+
 test('a page size that is not possible is taken from the log', () => {
   const image = killed(3)
   const file = Buffer.from(image.file)

@@ -252,18 +252,17 @@ function littleEndian(header?: Buffer): boolean {
   return header === undefined || (header[3]! & 1) === 0
 }
 
-/** Without a header that can be trusted the first frame gives the salt. */
+/** Without a header that can be trusted the first frames give the salt. */
 function* framesOf(log: Bytes, options: { pageBytes: number; header?: Buffer }): Generator<Frame> {
   const frameBytes = FRAME_HEADER_BYTES + options.pageBytes
   const count = Math.floor((log.size - LOG_HEADER_BYTES) / frameBytes)
   const order = littleEndian(options.header)
-  let salt = options.header?.subarray(16, 24)
+  const salt = options.header?.subarray(16, 24) ?? saltOf(log, frameBytes, count)
   let before: readonly Sum[] = options.header === undefined ? [] : [sumAt(options.header, 24)]
   for (let n = 0; n < count; n++) {
     const offset = LOG_HEADER_BYTES + n * frameBytes
     const header = log.read(offset, FRAME_HEADER_BYTES)
     const stated = sumAt(header, 16)
-    salt ??= Buffer.from(header.subarray(8, 16))
     const current = header.compare(salt, 0, 8, 8, 16) === 0
     const content = log.read(offset + FRAME_HEADER_BYTES, current ? options.pageBytes : 0)
     const sums = before.map((from) =>
@@ -275,6 +274,18 @@ function* framesOf(log: Bytes, options: { pageBytes: number; header?: Buffer }):
     const [page, mark] = [header.readUInt32BE(0), header.readUInt32BE(4)]
     yield { page, mark, offset: offset + FRAME_HEADER_BYTES, current, right }
   }
+}
+
+/** The one that two frames in a row have: damage to the header may reach into the first frame. */
+function saltOf(log: Bytes, frameBytes: number, count: number): Buffer {
+  let before = Buffer.alloc(0)
+  for (let n = 0; n < count; n++) {
+    const header = log.read(LOG_HEADER_BYTES + n * frameBytes, FRAME_HEADER_BYTES)
+    const salt = header.subarray(8, 16)
+    if (salt.equals(before) || count === 1) return Buffer.from(salt)
+    before = Buffer.from(salt)
+  }
+  return before
 }
 
 type Sum = Readonly<{ a: number; b: number }>
