@@ -121,7 +121,7 @@ describe('an answer', () => {
       assert.equal(codeOf(answer), '500 internal')
       assert.ok(!/secret|\.ts|set-cookie/.test(answer.text + JSON.stringify(answer.headers)))
       const line = JSON.parse(lines[0] ?? '{}') as Record<string, unknown>
-      assert.equal(line['traceId'], (answer.json() as Record<string, unknown>)['traceId'])
+      assert.equal(line['trace_id'], (answer.json() as Record<string, unknown>)['traceId'])
       assert.equal(line['route'], path)
       assert.equal(line['level'], 'error')
     }
@@ -177,7 +177,7 @@ describe('a trace', () => {
     assert.notEqual(spanId, 'b7ad6b7169203331')
     assert.equal(sampled, true)
     const line = JSON.parse(lines[0] ?? '{}') as Record<string, unknown>
-    assert.deepEqual([line['traceId'], line['spanId']], [traceId, spanId])
+    assert.deepEqual([line['trace_id'], line['span_id']], [traceId, spanId])
     assert.equal(answer.headers['traceparent'], undefined)
   })
 
@@ -209,7 +209,7 @@ describe('a trace', () => {
       method,
       route: path,
       status,
-      traceId,
+      trace_id: traceId,
     } = JSON.parse(lines[0] ?? '{}') as Record<string, unknown>
     assert.deepEqual(
       { message, method, path, status },

@@ -115,7 +115,7 @@ export class Exchange implements Call {
 
   get log(): Log {
     const { traceId, spanId } = this.trace
-    return (this.#log ??= this.#desk.log.child({ traceId, spanId }))
+    return (this.#log ??= this.#desk.log.child({ trace_id: traceId, span_id: spanId }))
   }
 
   get signal(): AbortSignal {

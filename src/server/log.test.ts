@@ -17,7 +17,7 @@ describe('the log of the server', () => {
   test('writes a JSON object a line, with time, level, msg and what it was given', () => {
     const [line, ...more] = logged((log) =>
       log
-        .child({ component: 'http', traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) })
+        .child({ component: 'http', trace_id: 'a'.repeat(32), span_id: 'b'.repeat(16) })
         .info('served', { status: 200 }),
     )
     assert.match(String(line!['time']), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -28,8 +28,8 @@ describe('the log of the server', () => {
         level: 'info',
         msg: 'served',
         component: 'http',
-        traceId: 'a'.repeat(32),
-        spanId: 'b'.repeat(16),
+        trace_id: 'a'.repeat(32),
+        span_id: 'b'.repeat(16),
         status: 200,
       },
     )

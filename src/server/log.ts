@@ -2,7 +2,7 @@
  * The log of the server: pino behind the port of `std`.
  *
  * A line is a JSON object with `time`, `level`, `msg`, then what the caller gave, among it `component`,
- * `traceId` and `spanId`; or the same for people, where the config says `pretty`. What bears the name of
+ * `trace_id` and `span_id`; or the same for people, where the config says `pretty`. What bears the name of
  * a secret is not written, at any depth a log has. Like every log it never throws.
  */
 import { writeSync } from 'node:fs'

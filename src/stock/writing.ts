@@ -210,9 +210,9 @@ export class Writing {
 }
 
 /** What finds a line again by the trace of its request. */
-function traced({ trace }: By): Readonly<{ traceId?: string; spanId?: string }> {
+function traced({ trace }: By): Readonly<{ trace_id?: string; span_id?: string }> {
   const [, traceId, spanId] = trace?.split('-') ?? []
-  return traceId === undefined || spanId === undefined ? {} : { traceId, spanId }
+  return traceId === undefined || spanId === undefined ? {} : { trace_id: traceId, span_id: spanId }
 }
 
 function askOptions({ actor, trace, expected, deadlineMs }: By): By {

@@ -63,7 +63,7 @@ Then(
   'the log of my trace carries a span that is not the one I sent',
   async function (this: StockWorld) {
     await lineOf(this, 'with a span', (line) => {
-      const span = (line['spanId'] ?? '') as string
+      const span = (line['span_id'] ?? '') as string
       return /^[0-9a-f]{16}$/.test(span) && span !== SPAN
     })
   },
@@ -96,7 +96,7 @@ async function lineOf(
 }
 
 function traceOf(line: LogLine): string | undefined {
-  return line['traceId'] as string | undefined
+  return line['trace_id'] as string | undefined
 }
 
 function component(line: LogLine): unknown {
