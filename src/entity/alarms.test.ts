@@ -213,7 +213,7 @@ describe('an alarm', () => {
   test('at something that is no time refuses the command', async () => {
     await using stage = await scene()
     const { earth, entities } = stage
-    for (const at of [1.5, NaN, Infinity])
+    for (const at of [1.5, 2 ** 53])
       await assert.rejects(earth.until(entities.ask(clock, 'a', { type: 'set', at })), {
         code: 'bad-alarm',
       })

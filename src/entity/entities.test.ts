@@ -255,6 +255,36 @@ describe('a command', () => {
     assert.deepEqual((await entities.read(odd, 'a')).state, 4)
   })
 
+  test('whose events, or reply to be kept, would not come back from JSON has no effect', async () => {
+    type Said = Readonly<{ type: 'said'; what: unknown }>
+    type Say = Readonly<{ what: unknown; reply: unknown }>
+    const diary: EntityDefinition<number, Say, Said, unknown> = entity({
+      type: 'diary',
+      version: 1,
+      initial: () => 0,
+      decide: (_said, { what, reply }) => accept([{ type: 'said', what }], reply),
+      evolve: (said) => said + 1,
+    })
+    await using stage = await scene()
+    const { earth, entities } = stage
+    const say = (command: Say, requestId?: string): Promise<Readonly<{ reply: unknown }>> =>
+      earth.until(
+        entities.ask(
+          diary,
+          'a',
+          command,
+          requestId === undefined ? {} : { requestId, content: {} },
+        ),
+      )
+    for (const lost of [new Set([1]), Number.NaN, new Map(), [undefined]]) {
+      await assert.rejects(say({ what: lost, reply: null }), { code: 'bad-event' })
+      await assert.rejects(say({ what: 1, reply: [lost] }, 'r'), { code: 'bad-reply' })
+    }
+    assert.equal((await entities.read(diary, 'a')).version, 0)
+    // Without a request id nobody is told it a second time.
+    assert.deepEqual((await say({ what: 1, reply: new Set([1]) })).reply, new Set([1]))
+  })
+
   test('is refused where its options or its entity cannot be', async () => {
     await using stage = await scene()
     for (const [id, options, code] of [

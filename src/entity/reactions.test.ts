@@ -163,6 +163,25 @@ describe('a reaction', () => {
     assert.equal((await entities.read(order, 'o')).state, 3)
   })
 
+  test('whose command would not come back from JSON as it is refuses the command it follows', async () => {
+    type Rung = Readonly<{ type: 'rung' }>
+    const bell: EntityDefinition<number, unknown, Rung, null> = entity({
+      type: 'bell',
+      version: 1,
+      initial: () => 0,
+      decide: () => accept([{ type: 'rung' }], null),
+      evolve: (n) => n + 1,
+      react: () => [message(bell, 'b', { who: new Map() })],
+    })
+    await using stage = await scene()
+    const { earth, entities } = stage
+    await assert.rejects(earth.until(entities.ask(bell, 'a', 'ring')), {
+      code: 'bad-message',
+      message: /^the message for the bell b is not JSON at command\.who/,
+    })
+    assert.equal((await entities.read(bell, 'a')).version, 0)
+  })
+
   test('that cannot be made refuses the command', async () => {
     const bad: EntityDefinition<number, string, { type: 'x' }, null> = entity({
       type: 'bad',

@@ -108,6 +108,7 @@ describe('an event', () => {
     for (const [definition, event, message] of [
       [tale, { type: '' }, /no name/],
       [tale, { type: 'told', text: 1n as never } as Told, /the event told of tale is not JSON/],
+      [tale, { type: 'told', text: new Set([1]) as never } as Told, /is not JSON at event\.text/],
       [when(1.5), { type: 'told' }, /took effect at 1.5/],
       [when(Number.NaN), { type: 'told' }, /took effect at NaN/],
     ] as const)

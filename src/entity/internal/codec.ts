@@ -139,6 +139,28 @@ export function foldOf(definition: FoldSource): string {
   return print
 }
 
+/** What comes back from JSON as it is. */
+export const JSON_DATA = 'texts, finite numbers, booleans, null, arrays and plain objects'
+
+/**
+ * A value as JSON that it comes back from as it is. Throws what `refuse` makes of the place that would
+ * not, if it is known.
+ */
+export function lastingJson(
+  value: unknown,
+  refuse: (place: string | undefined, cause?: unknown) => Accident,
+): string {
+  let json: string | undefined
+  try {
+    json = JSON.stringify(value)
+  } catch (cause) {
+    throw refuse(undefined, cause)
+  }
+  const lost = lostInJson(value)
+  if (json === undefined || lost !== undefined) throw refuse(lost ?? '')
+  return json
+}
+
 /**
  * Where a value would not come back from JSON as it went in, as one would write it behind the value;
  * undefined if it would. A property that is undefined counts as none.
@@ -165,8 +187,11 @@ function lostInside(value: object): string | undefined {
   const kind: unknown = Object.getPrototypeOf(value)
   const plain = kind === null || Object.getPrototypeOf(kind) === null
   if (!plain || 'toJSON' in value) return ''
-  for (const [key, inner] of Object.entries(value)) {
-    const lost = lostInJson(inner)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a plain object is its properties
+  const properties = value as Readonly<Record<string, unknown>>
+  // Every event is looked at, and a list of its properties would cost more than the look.
+  for (const key in properties) {
+    const lost = lostInJson(properties[key])
     if (lost !== undefined) return `.${key}${lost}`
   }
   return undefined
@@ -186,17 +211,15 @@ function nameOf(definition: AnyEntity, type: unknown): string {
 }
 
 function dataOf(definition: AnyEntity, type: string, data: object): string {
-  try {
-    return JSON.stringify(data)
-  } catch (cause) {
-    throw badEvent(
+  return lastingJson(data, (place, cause) =>
+    badEvent(
       definition,
       type,
-      'is not JSON',
-      { remedy: 'make events of texts, finite numbers, booleans, null, arrays and plain objects' },
+      `is not JSON${place === undefined ? '' : ` at event${place}`}`,
+      { remedy: `make events of ${JSON_DATA}` },
       cause,
-    )
-  }
+    ),
+  )
 }
 
 function parse(stored: StoredEvent): object {

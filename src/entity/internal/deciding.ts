@@ -7,7 +7,8 @@
  */
 import { Accident, unreachable } from '../../std/index.ts'
 import { NONE, type Active } from './active.ts'
-import { badAlarm, decideFailed, reasonOf, versionMismatch } from './faults.ts'
+import { lastingJson } from './codec.ts'
+import { badAlarm, badReply, decideFailed, reasonOf, versionMismatch } from './faults.ts'
 import { postpone } from './postponing.ts'
 import { release } from './releasing.ts'
 import type { Request } from './request.ts'
@@ -118,7 +119,8 @@ function accept(
     const own = makeTurn(entity, request, events, also, at)
     request.version = entity.tip.version + own.length
     if (requestId !== undefined) {
-      const response = JSON.stringify({ reply, version: request.version })
+      const stored = { reply, version: request.version }
+      const response = lastingJson(stored, (place, cause) => badReply(request, place, cause))
       request.extras.response = response
       request.chars += response.length + (request.asking.fingerprint?.length ?? 0)
     }

@@ -2,6 +2,7 @@
 import { NAME_BYTES_MAX } from '../../journal/index.ts'
 import { Accident, fault } from '../../std/index.ts'
 import type { EntityKey } from '../entity.ts'
+import { JSON_DATA } from './codec.ts'
 
 type Named = Readonly<{ kind: Readonly<{ type: string }>; id: string }>
 
@@ -193,6 +194,34 @@ export function badAlarm(of: Named, at: unknown): Accident {
       remedy: 'let alarm answer whole milliseconds since the epoch, or undefined',
     }),
   )
+}
+
+/** A reply that is kept under a request id, so that whoever repeats it is told the same. */
+export function badReply(of: Named, place: string | undefined, cause?: unknown): Accident {
+  return new Accident(
+    fault('bad-reply', `the reply of ${nameOf(of)} is not JSON${placed(place)}`, {
+      ...about(of),
+      ...(place !== undefined && { place }),
+      remedy: `make replies of ${JSON_DATA}`,
+    }),
+    { cause },
+  )
+}
+
+/** A command for another entity, which is kept until it has been delivered. */
+export function badMessage(to: Named, place: string | undefined, cause?: unknown): Accident {
+  return new Accident(
+    fault('bad-message', `the message for ${nameOf(to)} is not JSON${placed(place)}`, {
+      ...about(to),
+      ...(place !== undefined && { place }),
+      remedy: `make commands that others are told of ${JSON_DATA}`,
+    }),
+    { cause },
+  )
+}
+
+function placed(place: string | undefined): string {
+  return place === undefined ? '' : ` at ${place.slice(1)}`
 }
 
 /** What is told of an error inside another fault. */

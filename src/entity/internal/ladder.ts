@@ -8,9 +8,17 @@
  */
 import { PAGE_BYTES_MIN, READ_LIMIT_DEFAULT } from '../../journal/index.ts'
 import type { Journal, Snapshot, SnapshotWrite, StoredEvent } from '../../journal/index.ts'
-import { Accident, fault, type FaultDetail } from '../../std/index.ts'
+import { Accident, fault } from '../../std/index.ts'
 import type { SnapshotPolicy } from '../entity.ts'
-import { decodeEvent, foldOf, lostInJson, streamOf, type Decoding, type Folding } from './codec.ts'
+import {
+  decodeEvent,
+  foldOf,
+  JSON_DATA,
+  lastingJson,
+  streamOf,
+  type Decoding,
+  type Folding,
+} from './codec.ts'
 import { Fold, type Entry } from './fold.ts'
 
 /** After how many events a snapshot is taken, unless the definition says otherwise. */
@@ -229,19 +237,16 @@ function leastOf(seqs: readonly number[], distance: (seq: number) => number): nu
 }
 
 function jsonOf(stream: string, state: unknown): string {
-  const remedy = 'make states of texts, finite numbers, booleans, null, arrays and plain objects'
-  try {
-    const json: string | undefined = JSON.stringify(state)
-    const lost = lostInJson(state)
-    if (json !== undefined && lost === undefined) return json
-    const place = `state${lost ?? ''}`
-    throw badState(`the state of ${stream} is not JSON at ${place}`, { stream, place, remedy })
-  } catch (cause) {
-    if (cause instanceof Accident) throw cause
-    throw badState(`the state of ${stream} is not JSON`, { stream, remedy }, cause)
-  }
-}
-
-function badState(message: string, detail: FaultDetail, cause?: unknown): Accident<'bad-state'> {
-  return new Accident(fault('bad-state', message, detail), { cause })
+  return lastingJson(state, (lost, cause) => {
+    const place = lost === undefined ? undefined : `state${lost}`
+    const where = place === undefined ? '' : ` at ${place}`
+    return new Accident(
+      fault('bad-state', `the state of ${stream} is not JSON${where}`, {
+        stream,
+        ...(place !== undefined && { place }),
+        remedy: `make states of ${JSON_DATA}`,
+      }),
+      { cause },
+    )
+  })
 }

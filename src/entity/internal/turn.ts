@@ -8,7 +8,8 @@
 import type { NewEvent } from '../../journal/index.ts'
 import type { Leg, Message } from '../entity.ts'
 import type { Active } from './active.ts'
-import { encodeEvent, streamOf, type Recording } from './codec.ts'
+import { encodeEvent, lastingJson, streamOf, type Recording } from './codec.ts'
+import { badMessage } from './faults.ts'
 import type { Kind } from './kind.ts'
 import { streamTag } from './naming.ts'
 import type { Request } from './request.ts'
@@ -117,7 +118,8 @@ function addReactions(
     const kind = core.kindOf(message.entity)
     const { id, command } = message
     streamOf({ type: kind.type, id }) // is checked while the command can still be refused for it
-    const value = JSON.stringify({ type: kind.type, id, command })
+    const parcel = { type: kind.type, id, command }
+    const value = lastingJson(parcel, (place, cause) => badMessage({ kind, id }, place, cause))
     return { key: `${from}.${n}`, value, kind, id, command }
   })
   request.extras.reactions.push(...made)
