@@ -47,7 +47,7 @@ export function regroup(
       lost.push({ position, ...(stream !== undefined && { stream }) })
       markLost(tables, position, stream)
     }
-    position = file(tables, group, known)
+    position = Math.max(position, file(tables, group, known))
   }
   tables.commit(last)
   return { filed: unfiled.length, missing, lost }
@@ -67,7 +67,7 @@ function onceMore(groups: readonly Group[], last: number): Group[] {
 function lastFiled(groups: readonly Group[], position: number, filed: number | undefined): number {
   const seen = groups.findLast((group) => {
     const events = eventsIn(group)
-    return events > 0 && group.position + events <= position
+    return group.position + (events || 1) <= position // without events, those behind it tell
   })
   return Math.max(filed ?? (groups[0]?.number ?? 1) - 1, seen?.number ?? 0)
 }

@@ -264,6 +264,25 @@ describe('repair', () => {
     )
   })
 
+  test('knows without the anchor that a group was filed whose place is before the last event', (t) => {
+    const directory = closed(t)
+    const database = new DatabaseSync(join(directory, TABLES_FILE))
+    const filed = Number(database.prepare('select filed from anchor').get()?.['filed'])
+    database.exec('delete from anchor')
+    database.close()
+    for (const name of readdirSync(directory))
+      if (name.startsWith('intake')) rmSync(join(directory, name))
+    const intake = new Intake(directory, 1, '0123456789abcdef', 65_536)
+    write(intake, { number: filed - 3, position: 10 })
+    write(intake, { number: filed + 1, position: 20, stream: 'stream 0', expected: 10 })
+    intake.close()
+
+    const { lost } = repairNow(directory, {})
+
+    assert.equal(lost.events, 0)
+    assert.equal(opened(t, directory).reading.version('stream 0'), 11)
+  })
+
   test('marks events up to the last answer as lost where nothing else tells how many there were', (t) => {
     const directory = closed(t)
     change(
@@ -365,12 +384,13 @@ function swapRoots(path: string, ...names: readonly string[]): void {
   writeFileSync(path, image)
 }
 
-type Written = Readonly<{ number: number; position: number; stream: string; expected: number }>
+type Written = Readonly<{ number: number; position: number; stream?: string; expected?: number }>
 
-function write(intake: Intake, { number, position, stream, expected }: Written): void {
+/** A group with one event, or with none where it has no stream. */
+function write(intake: Intake, { number, position, stream, expected = 0 }: Written): void {
   const writer = new FrameWriter()
   const events = [{ type: 't', version: 1, at: 1, data: 'd' }]
-  writer.batch({ streams: [{ stream, expected, events }] }, 1_000)
+  writer.batch(stream === undefined ? {} : { streams: [{ stream, expected, events }] }, 1_000)
   const bytes = Buffer.from(writer.cut())
   sealGroup(bytes, intake.salt, { number, position, at: 1, count: 1 })
   intake.write(bytes)
