@@ -6,23 +6,9 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
 import { receive } from '../kernel/index.ts'
-import { Accident, silentLog } from '../std/index.ts'
-import { compose, type Server } from './compose.ts'
-import { loadConfig } from './config.ts'
-
-type Settings = Readonly<Record<string, unknown>>
-
-async function composed(settings: Settings = {}): Promise<Server> {
-  const flags = Object.entries({ 'data.directory': 'memory', 'listen.port': 0, ...settings }).map(
-    ([name, value]) => ({
-      name,
-      value: typeof value === 'string' ? value : JSON.stringify(value),
-      flag: '--set',
-    }),
-  )
-  const { config } = await loadConfig({ directory: tmpdir(), environment: {}, flags })
-  return compose(config, { log: silentLog, version: '1.2.3' })
-}
+import { composed } from '../../test/server/composed.ts'
+import { Accident } from '../std/index.ts'
+import type { Server } from './compose.ts'
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'compose-'))

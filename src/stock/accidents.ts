@@ -15,6 +15,7 @@ export type Mishap =
   | 'pot-unavailable'
   | 'upstream-unavailable'
   | 'view-behind'
+  | 'no-such-position'
 
 /** What can befall a write, and what a read. */
 export const WRITE_MISHAPS = [
@@ -30,6 +31,7 @@ export const READ_MISHAPS = [
   'pot-unavailable',
   'upstream-unavailable',
   'view-behind',
+  'no-such-position',
 ] as const
 
 const REPEAT = 'repeat it with the same request id'
@@ -65,6 +67,8 @@ function named(error: unknown): Fault<Mishap> {
       return fault('upstream-unavailable', message, detail)
     case 'view-behind':
       return fault('view-behind', message, detail)
+    case 'no-such-position':
+      return fault('no-such-position', message, detail)
     case 'entity-overloaded':
     case 'journal-overloaded':
       return fault('overloaded', 'too much is waiting already', {

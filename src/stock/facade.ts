@@ -6,6 +6,7 @@ import { fault, type Fault } from '../std/index.ts'
 import type { CountBody, DeliveryBody, MoveBody, SaleBody } from './bodies.ts'
 import { Feed } from './feed.ts'
 import { LEVEL, levelsProjection, standingOf, type Levels } from './levels.ts'
+import { tracing } from './locations/directory.ts'
 import { notFound } from './locations/register.ts'
 import { potPlace } from './names.ts'
 import { explain, historyOf } from './past.ts'
@@ -105,18 +106,18 @@ class Facade implements Stock {
   }
 
   history(question: HistoryQuestion): Promise<Listed<HistoryEntry> | Unread> {
-    const { locationId } = question
+    const { locationId, trace } = question
     return guarded(async () =>
-      (await this.#options.locations.find(locationId)) === undefined
+      (await this.#options.locations.find(locationId, tracing(trace))) === undefined
         ? notFound(locationId)
         : historyOf(this.#options.entities, question),
     )
   }
 
   explain(question: ExplainQuestion): Promise<Explanation | Unread> {
-    const { locationId } = question
+    const { locationId, trace } = question
     return guarded(async () =>
-      (await this.#options.locations.find(locationId)) === undefined
+      (await this.#options.locations.find(locationId, tracing(trace))) === undefined
         ? notFound(locationId)
         : explain(this.#options.entities, question),
     )
@@ -142,6 +143,10 @@ class Facade implements Stock {
 
   moves(page?: StockPage): Promise<Listed<MoveReport> | Unread> {
     return this.#reading.moves(page)
+  }
+
+  position(): Promise<number> {
+    return this.#options.entities.position()
   }
 
   changes(after: number): AsyncIterableIterator<StockChange, undefined> {

@@ -158,15 +158,29 @@ describe('a level', () => {
     assert.deepEqual(await quantities({ asOf: NOON - 20 * MINUTE }), [0, 0])
   })
 
-  test('has seen all that was answered, and waits no longer than it may', async () => {
+  test('has seen all that was answered, and waits no longer than it may', async (t) => {
     await using on = await estate()
     await on.deliver('DC', '1')
     const { quantity } = await level(on, 'DC')
     assert.equal(quantity, 1)
     const seen = (await on.journal.position()) + 1
+    t.mock.method(on.entities, 'position', async () => seen) // recorded, and not in the view yet
     const question = { locationId: 'DC', productId: 'p', includeChildren: false, seen }
     const answer = await on.until(on.stock.level(question))
     assert.ok(!answer.ok && answer.code === 'view-behind')
+  })
+
+  test('is refused at once to whoever has seen what is not there', async () => {
+    await using on = await estate()
+    await on.deliver('DC', '1')
+    const end = await on.journal.position()
+    const question = { locationId: 'DC', productId: 'p', includeChildren: false }
+    const before = on.earth.clock.monotonic()
+    const beyond = await on.until(on.stock.level({ ...question, seen: end + 1 }))
+    assert.ok(!beyond.ok && beyond.code === 'no-such-position')
+    assert.deepEqual([beyond.detail['seen'], beyond.detail['position']], [end + 1, end])
+    assert.equal(on.earth.clock.monotonic(), before)
+    assert.ok((await on.until(on.stock.level({ ...question, seen: end }))).ok)
   })
 })
 

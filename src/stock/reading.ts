@@ -5,7 +5,7 @@
  * part of one. An untracked place has no quantity of its own.
  */
 import type { Entities, ReadOptions } from '../entity/index.ts'
-import { fault, type Fault } from '../std/index.ts'
+import { Accident, fault, type Fault } from '../std/index.ts'
 import { mishapOf, READ_MISHAPS } from './accidents.ts'
 import {
   INDEX,
@@ -19,6 +19,7 @@ import {
 } from './levels.ts'
 import {
   isTracked,
+  tracing,
   type FindOptions,
   type LocationDirectory,
   type LocationTree,
@@ -91,7 +92,7 @@ export class Reading {
 
   async productsAt(locationId: string, page: StockPage = {}): Promise<Listed<PotLevel> | Unread> {
     return guarded(async () => {
-      const place = await this.#locations.find(locationId)
+      const place = await this.#locations.find(locationId, tracing(page.trace))
       if (place === undefined) return notFound(locationId)
       if (!isTracked(place)) return { ok: true, items: [], position: this.#levels.position }
       const prefix = `${INDEX}${encodedId(locationId)}|`
@@ -120,7 +121,7 @@ export class Reading {
     seen: number | undefined,
   ): Promise<Readonly<{ ok: true; move: MoveReport }> | Unread> {
     return guarded(async () => {
-      const value = await this.#levels.get(MOVE + moveId, this.#seeing(seen))
+      const value = await this.#levels.get(MOVE + moveId, await this.#seeing(seen))
       const found = moveIn(value)
       return found === undefined ? noSuchMove(moveId) : { ok: true, move: moveReport(found) }
     })
@@ -155,7 +156,7 @@ export class Reading {
   ): Promise<Standings> {
     const values = await this.#levels.getAll(
       keys.map((key) => LEVEL + key),
-      this.#seeing(seen),
+      await this.#seeing(seen),
     )
     const standings = new Map<string, PotStanding>()
     for (const key of keys) {
@@ -179,8 +180,13 @@ export class Reading {
     return standings
   }
 
-  #seeing(seen: number | undefined): ReadOptions {
-    return { seen: seen ?? this.#answered() }
+  /** Nobody has seen what is not there: waiting for it would be in vain. */
+  async #seeing(seen: number = this.#answered()): Promise<ReadOptions> {
+    if (seen > this.#answered() && seen > this.#levels.position) {
+      const position = await this.#entities.position()
+      if (seen > position) throw new Accident(noSuchPosition(seen, position))
+    }
+    return { seen }
   }
 
   async #list(
@@ -191,7 +197,7 @@ export class Reading {
     if (after !== undefined && !isCursor(after)) return badCursor(after)
     const most = Math.min(Math.max(1, limit), STOCK_LIST_MAX)
     const found = await this.#levels.list(prefix, {
-      ...this.#seeing(seen),
+      ...(await this.#seeing(seen)),
       ...(after === undefined ? undefined : { after: prefix + after }),
       limit: most + 1,
     })
@@ -224,15 +230,19 @@ export function badCursor(after: string): Fault<'bad-cursor'> {
   })
 }
 
+export function noSuchPosition(seen: number, position: number): Fault<'no-such-position'> {
+  return fault('no-such-position', 'nothing has been recorded at that position yet', {
+    seen,
+    position,
+    remedy: 'give a position that an answer from here has named, or none',
+  })
+}
+
 function noSuchMove(moveId: string): Fault<'no-such-move'> {
   return fault('no-such-move', 'there is no such move', {
     moveId,
     remedy: 'give the id that the move was answered with',
   })
-}
-
-function tracing(traceparent: string | undefined): FindOptions | undefined {
-  return traceparent === undefined ? undefined : { traceparent }
 }
 
 function isEncodedId(text: string): boolean {

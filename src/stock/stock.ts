@@ -85,6 +85,7 @@ export type StockReadRefusal =
   | 'history-too-long'
   | 'bad-cursor'
   | 'no-such-version'
+  | 'no-such-position' // detail: seen, position
   | 'no-such-request'
   | 'no-such-move'
   | 'no-such-pot'
@@ -135,7 +136,12 @@ export type LevelBody = Readonly<{
 /** `version` is that of the pot itself, 0 before its first event. */
 export type Level = Readonly<{ ok: true; body: LevelBody; version: number; position: number }>
 
-export type StockPage = Readonly<{ after?: string; limit?: number; seen?: number }>
+export type StockPage = Readonly<{
+  after?: string
+  limit?: number
+  seen?: number
+  trace?: string
+}>
 
 export type Listed<Item> = Readonly<{
   ok: true
@@ -165,6 +171,7 @@ export type HistoryQuestion = Readonly<{
   to?: number
   after?: string
   limit?: number
+  trace?: string
 }>
 
 /** One event, with what the pot came to after it in the order that was asked for. */
@@ -200,6 +207,7 @@ export type ExplainQuestion = Readonly<{
   /** Versions: what came after the first, up to the second. */
   from: number
   to: number
+  trace?: string
 }>
 
 export type Standing = Readonly<{
@@ -333,6 +341,8 @@ export interface Stock extends AsyncDisposable {
   request(requestId: string): Promise<RequestReport | Unread>
   moveOf(moveId: string, seen?: number): Promise<Readonly<{ ok: true; move: MoveReport }> | Unread>
   moves(page?: StockPage): Promise<Listed<MoveReport> | Unread>
+  /** The position of the last event there is: nothing has been seen beyond it. */
+  position(): Promise<number>
   /** Every event after a position, in order, for as long as it is read; ends when the stock is closed. */
   changes(after: number): AsyncIterableIterator<StockChange, undefined>
   /** Pots that are awake or in trouble, by key. */

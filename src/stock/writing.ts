@@ -6,11 +6,13 @@
  * whatever has become of the place since.
  */
 import type { Entities } from '../entity/index.ts'
-import { fault, silentLog, type Fault, type Log } from '../std/index.ts'
+import { withContext } from '../kernel/index.ts'
+import { fault, parseTraceparent, silentLog, type Fault, type Log } from '../std/index.ts'
 import { mishapOf, WRITE_MISHAPS } from './accidents.ts'
 import type { CountBody, DeliveryBody, MoveBody, SaleBody } from './bodies.ts'
 import {
   isTracked,
+  tracing,
   type FindOptions,
   type Later,
   type Location,
@@ -159,7 +161,7 @@ export class Writing {
       if (refusal !== undefined && (await this.#entities.answered(requestId)) === undefined)
         return this.#refuse(refusal)
       const options = { ...askOptions(by), requestId, content }
-      const answer = await this.#entities.ask(this.#pot, key, command, options)
+      const answer = await within(by, () => this.#entities.ask(this.#pot, key, command, options))
       const { reply, version, position, replayed } = answer
       if (position > this.answered) this.answered = position
       if (!reply.ok) return this.#refuse(reply)
@@ -184,7 +186,7 @@ export class Writing {
 
   /** Why nothing can be recorded there; at once where the directory answers at once. */
   #unplaced(id: string, by: By, end?: 'end'): Later<Unplaced | undefined> {
-    const options = by.trace === undefined ? undefined : { traceparent: by.trace }
+    const options = tracing(by.trace)
     const found = this.#locations.find(id, options)
     if (!(found instanceof Promise) && found !== undefined && isTracked(found)) return undefined
     return this.#judged(id, found, options, end)
@@ -207,6 +209,12 @@ export class Writing {
       return mishapOf(error, ['upstream-unavailable'])
     }
   }
+}
+
+/** Whoever waited for a place is no longer where the call was made; the trace goes along all the same. */
+function within<Value>({ trace }: By, work: () => Value): Value {
+  const context = parseTraceparent(trace)
+  return context === undefined ? work() : withContext(context, work)
 }
 
 /** What finds a line again by the trace of its request. */

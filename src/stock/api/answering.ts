@@ -52,7 +52,7 @@ export function recorded(
   clock: Wall,
   timeField: string,
 ): Reply {
-  if (!result.ok) return refused(result, { url: call.url, now: clock.now(), timeField })
+  if (!result.ok) return refused(result, { url: call.url, now: clock.now(), field: timeField })
   return json(201, result.body, {
     etag: etag(result.version),
     ...consistency(result.position),

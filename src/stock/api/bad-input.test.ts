@@ -298,6 +298,10 @@ describe('bad input', () => {
         assert.equal(told.status, 400, token)
         assert.deepEqual(told.body['invalidValues'], ['Consistency-Token'], token)
       }
+      const beyond = await at.get(url, { headers: { 'consistency-token': '999999999' } })
+
+      assert.deepEqual([beyond.status, beyond.body['status']], [400, 'BadRequest'])
+      assert.deepEqual(beyond.body['invalidValues'], ['Consistency-Token'])
     })
 
   test('locations are told apart from what is none', async () => {

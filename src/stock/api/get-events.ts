@@ -8,12 +8,13 @@
 import { feed, optional, route, shape, whole, type FeedItem, type Route } from '../../http/index.ts'
 import type { Principal } from '../../http/index.ts'
 import type { Stock, StockChange } from '../stock.ts'
-import { fields } from './answering.ts'
+import { noSuchPosition } from '../reading.ts'
+import { fields, type Wall } from './answering.ts'
 import { change, CHANGE_EXAMPLE } from './entries.ts'
 import { isInScope, position } from './input.ts'
-import { ALWAYS, refusals, refuse } from './refusing.ts'
+import { ALWAYS, refusals, refuse, refused } from './refusing.ts'
 
-export function getEvents(stock: Stock): Route {
+export function getEvents(stock: Stock, clock: Wall): Route {
   return route({
     method: 'GET',
     path: '/events',
@@ -32,12 +33,19 @@ export function getEvents(stock: Stock): Route {
         schema: fields(change, CHANGE_EXAMPLE),
         contentType: 'application/x-ndjson',
       },
-      ...refusals(...ALWAYS),
+      ...refusals(...ALWAYS, 'no-such-position'),
     },
     refuse,
-    handle(call) {
+    async handle(call) {
       const last = call.headers['last-event-id']
-      const after = last !== undefined && /^\d{1,15}$/.test(last) ? Number(last) : call.query.after
+      const isResumed = last !== undefined && /^\d{1,15}$/.test(last)
+      const after = isResumed ? Number(last) : call.query.after
+      // What is recorded before a position that is yet to come would be passed over in silence.
+      const end = after === 0 ? 0 : await stock.position()
+      if (after > end) {
+        const field = isResumed ? 'Last-Event-ID' : 'after'
+        return refused(noSuchPosition(after, end), { url: call.url, now: clock.now(), field })
+      }
       return feed(
         call.headers['accept'],
         itemsOf(stock.changes(after), call.principal, call.query.limit ?? Infinity),

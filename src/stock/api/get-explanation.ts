@@ -1,5 +1,6 @@
 /** Why a level changed between two versions of its pot. */
 import { custom, json, route, shape, type Route, type Shape } from '../../http/index.ts'
+import { traceparentOf } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
 import { fields, list, NUMBER, TEXT, WHOLE, type Wall } from './answering.ts'
 import { entry, ENTRY_EXAMPLE, standing } from './entries.ts'
@@ -65,7 +66,11 @@ export function getExplanation(stock: Stock, clock: Wall): Route {
     },
     refuse,
     async handle(call) {
-      const explained = await stock.explain({ ...call.params, ...call.query.between })
+      const explained = await stock.explain({
+        ...call.params,
+        ...call.query.between,
+        trace: traceparentOf(call.trace),
+      })
       if (!explained.ok) return refused(explained, { url: call.url, now: clock.now() })
       const { ok: _, ...body } = explained
       return json(200, body)

@@ -1,5 +1,6 @@
 /** The history of a pot: every event, with what the pot came to after it. */
 import { oneOf, optional, route, shape, whole, type Route } from '../../http/index.ts'
+import { traceparentOf } from '../../std/index.ts'
 import { STOCK_LIST_DEFAULT, STOCK_LIST_MAX } from '../reading.ts'
 import type { Stock } from '../stock.ts'
 import { fields, list, paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
@@ -56,6 +57,7 @@ export function getHistory(stock: Stock, clock: Wall): Route {
         ...call.params,
         ...query,
         ...(after !== undefined && { after }),
+        trace: traceparentOf(call.trace),
       })
       if (!listed.ok) return refused(listed, { url: call.url, now: clock.now() })
       return paged('events', listed, { ...call.params, order: query.order })

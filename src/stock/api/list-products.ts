@@ -1,6 +1,6 @@
 /** What is at a location: a level for every product that ever was there. */
 import { route, shape, type Route } from '../../http/index.ts'
-import { isFault } from '../../std/index.ts'
+import { isFault, traceparentOf } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
 import { fields, list, NUMBER, paged, READ_HEADERS, TEXT, TIME, WHOLE } from './answering.ts'
 import type { Wall } from './answering.ts'
@@ -55,7 +55,8 @@ export function listProducts(stock: Stock, clock: Wall): Route {
       const seen = seenOf(call)
       if (isFault(seen)) return refused(seen, about)
       const { locationId } = call.params
-      const listed = await stock.productsAt(locationId, { ...pageOf(call.query), ...seen })
+      const trace = traceparentOf(call.trace)
+      const listed = await stock.productsAt(locationId, { ...pageOf(call.query), ...seen, trace })
       return listed.ok ? paged('products', listed, { locationId }) : refused(listed, about)
     },
   })

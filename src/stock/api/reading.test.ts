@@ -356,6 +356,21 @@ describe('the feed', () => {
     assert.deepEqual([change['counterpart'], change['moveId']], ['BAY1', 'm-1'])
   })
 
+  test('does not begin beyond its end, for what came before that would be passed over', async () => {
+    await using at = await shop()
+    const end = Number(
+      lines(await story(at).then(() => at.get('/events?limit=5'))).at(-1)?.['position'],
+    )
+    const beyond = String(end + 1)
+
+    const asked = await at.get(`/events?after=${beyond}`)
+    const resumed = await at.get('/events', { headers: { 'last-event-id': beyond } })
+
+    assert.deepEqual([asked.status, asked.body['code']], [400, 'no-such-position'])
+    assert.deepEqual(asked.body['invalidValues'], ['after'])
+    assert.deepEqual([resumed.status, resumed.body['invalidValues']], [400, ['Last-Event-ID']])
+  })
+
   test('tells those with places of their own what happens there', async () => {
     await using at = await shop()
     await story(at)

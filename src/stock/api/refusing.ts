@@ -49,6 +49,11 @@ const WIRE: Readonly<Record<WireCode, Wire>> = {
   'in-the-future': { status: 400, word: 'BadRequest', when: 'that time is yet to come' },
   'bad-cursor': { status: 400, word: 'BadRequest', when: 'the cursor is not one of ours' },
   'no-such-version': { status: 400, word: 'BadRequest', when: 'the pot had no such version' },
+  'no-such-position': {
+    status: 400,
+    word: 'BadRequest',
+    when: 'a Consistency-Token or the after of a feed lies beyond the end',
+  },
   unauthenticated: { status: 401, word: 'Unauthorized', when: 'the token is missing or not valid' },
   forbidden: { status: 403, word: 'PermissionDenied', when: 'the permission is missing' },
   'out-of-scope': { status: 403, word: 'PermissionDenied', when: 'the location is out of scope' },
@@ -120,8 +125,8 @@ export type Refusing = Readonly<{
   /** The call that is refused, as it was sent. */
   url: string
   now: number
-  /** The field that carries the time of effect. */
-  timeField?: string
+  /** The field that a refusal of a time or of a position is about. */
+  field?: string
 }>
 
 /** The answer to a call that the stock or a location refuses. */
@@ -198,6 +203,7 @@ export const WRITING: readonly WireCode[] = [
 export const READING: readonly WireCode[] = [
   ...ALWAYS,
   'out-of-scope',
+  'no-such-position',
   'overloaded',
   'view-behind',
   'shutting-down',
@@ -234,22 +240,24 @@ function movedTo(url: string, locationId: string): string {
 
 function pathsOf(
   { code, detail }: Fault,
-  { timeField }: Pick<Refusing, 'timeField'>,
+  { field }: Pick<Refusing, 'field'>,
 ): Readonly<{ missingFields?: readonly string[]; invalidValues?: readonly string[] }> {
-  const [missing, invalid] = [detail['missing'], invalidPaths(code, detail['invalid'], timeField)]
+  const [missing, invalid] = [detail['missing'], invalidPaths(code, detail['invalid'], field)]
   return {
     ...(code === 'bad-input' && isFilled(missing) && { missingFields: missing }),
     ...(isFilled(invalid) && { invalidValues: invalid }),
   }
 }
 
-function invalidPaths(code: string, invalid: unknown, timeField: string | undefined): unknown {
+function invalidPaths(code: string, invalid: unknown, field: string | undefined): unknown {
   switch (code) {
     case 'bad-input':
       return invalid
     case 'in-the-future':
     case 'books-closed':
-      return timeField === undefined ? [] : [timeField]
+      return field === undefined ? [] : [field]
+    case 'no-such-position':
+      return [field ?? 'Consistency-Token']
     case 'bad-cursor':
       return ['cursor']
     case 'no-such-version':

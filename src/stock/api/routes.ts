@@ -50,7 +50,7 @@ export function stockRoutes(stock: Stock, options: StockRoutesOptions): readonly
     getMove(stock, clock),
     listMoves(stock, clock),
     getRequest(stock, clock),
-    getEvents(stock),
+    getEvents(stock, clock),
     listPots(stock),
     getPot(stock, clock),
     postPassivation(stock, clock),

@@ -42,6 +42,11 @@ export interface LocationDirectory {
   health(): Later<boolean>
 }
 
+/** What a call to somebody else on behalf of this trace is given along. */
+export function tracing(traceparent: string | undefined): FindOptions | undefined {
+  return traceparent === undefined ? undefined : { traceparent }
+}
+
 export function isTracked({ roles }: Readonly<{ roles: readonly string[] }>): boolean {
   return roles.includes(TRACKED_ROLE)
 }
