@@ -16,6 +16,14 @@ export const POLICY_NAMES_MAX = 1_000
 
 const AUDITOR = ['stock:count:read', 'stock:level:read', 'stock:movement:read']
 const KEEPER = [...AUDITOR, 'stock:count:write', 'stock:movement:write']
+// Whoever may change what others may do is no safer with less of the stock. A backup is written to any
+// place on the machine, so it stays with the role `admin`.
+const ADMINISTRATOR = [
+  'stock:*',
+  'server:metrics:read',
+  'job:permission:read',
+  'job:permission:write',
+]
 
 export const defaultPolicy: Policy = {
   roles: {
@@ -27,7 +35,7 @@ export const defaultPolicy: Policy = {
     'Regional Stock Auditor': AUDITOR,
     'Store Stock Controller': KEEPER,
     'Warehouse Manager': KEEPER,
-    'System Administrator': [...KEEPER, 'job:permission:read', 'job:permission:write'],
+    'System Administrator': ADMINISTRATOR,
   },
 }
 
