@@ -166,6 +166,8 @@ export interface Entities extends AsyncDisposable {
   ): Promise<readonly Change<Event>[]>
   /** What a request id was answered, as long as it is remembered; nothing while it is on its way. */
   answered(requestId: string): Promise<Answered | undefined>
+  /** The position of the last event there is, whoever it belongs to; 0 if there is none. */
+  position(): Promise<number>
   /** Every event of these entities after a position, brought to today's version; in order, resumable. */
   changes<State, Command, Event, Reply>(
     of: EntityDefinition<State, Command, Event, Reply>,
@@ -265,6 +267,10 @@ class Runtime implements Entities {
     if (stored === undefined) return undefined
     const { response, position, at } = stored
     return { ...storedReply(response), position, at }
+  }
+
+  position(): Promise<number> {
+    return this.#core.journal.position()
   }
 
   changes<State, Command, Event, Reply>(
