@@ -93,14 +93,14 @@ function articleOf(one: Route): string {
   return `<article id="${anchorOf(one)}">
 <h3><b>${method}</b> <code>${esc(path)}</code></h3>
 <p>${esc(summary)}</p>
-${description === undefined ? '' : `<p>${esc(description)}</p>`}
+${description === undefined ? '' : `<p>${prose(description)}</p>`}
 <p class="right">Needs: <code>${esc(right)}</code></p>
 ${parametersTable(one)}
 ${body === undefined ? '' : `<h4>Body</h4>\n${schemaBlock(body.schema)}`}
 <h4>Answers</h4>
 <table>
 <tbody>
-${[...answersOf(one)].map(([status, { description: says, schema }]) => `<tr><th scope="row">${status}</th><td>${esc(says)}${schema === undefined ? '' : schemaBlock(schema)}</td></tr>`).join('\n')}
+${[...answersOf(one)].map(([status, { description: says, schema }]) => `<tr><th scope="row">${status}</th><td>${prose(says)}${schema === undefined ? '' : schemaBlock(schema)}</td></tr>`).join('\n')}
 </tbody>
 </table>
 </article>`
@@ -122,6 +122,11 @@ function schemaBlock(schema: JsonSchema): string {
 
 function anchorOf({ method, path }: Route): string {
   return `${method}${path}`.replaceAll(/[^A-Za-z0-9]+/g, '-').toLowerCase()
+}
+
+/** Text for people, in which what stands between backticks is code. */
+function prose(text: string): string {
+  return esc(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 }
 
 function esc(text: string): string {

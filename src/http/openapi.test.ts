@@ -10,7 +10,7 @@ const info = { title: 'T & <co>', version: '1.2' }
 const item = aRoute({
   path: '/items/{id}:stop',
   summary: 'Stops <b>it</b>.',
-  description: 'For & good.',
+  description: 'For & `<good>`.',
   access: { permission: 'item:write' },
   query: shape({ limit: optional(whole(1, 9), 5), after: text({ max: 9 }) }),
   answers: {
@@ -115,6 +115,7 @@ describe('the page', () => {
       '/items/{id}:stop',
       'item:write',
       'No such item.',
+      'For &#38; <code>&#60;good&#62;</code>.',
     ])
       assert.ok(page.includes(part), part)
     assert.ok(!/<script|<b>it|\bon\w+=|style="|https?:\/\//i.test(page))
