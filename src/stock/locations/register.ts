@@ -146,7 +146,7 @@ function heightOf(register: Register, id: string): number {
 export function notFound(id: string): Fault<'location-not-found'> {
   return fault('location-not-found', 'there is no such location', {
     locationId: id,
-    remedy: 'name a location that exists',
+    remedy: 'name a location that exists, or create it first',
   })
 }
 
