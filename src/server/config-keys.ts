@@ -124,7 +124,7 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'stock.booksClosedBefore': unset(moment()),
   'stock.oversell': plain(oneOf(['accept', 'refuse']), 'accept'),
   'shutdown.drain': timed(duration(0, HOUR_MS), 2_000),
-  'shutdown.total': timed(duration(100, HOUR_MS), 8_000),
+  'shutdown.total': timed(duration(100, HOUR_MS), 5_000),
 }
 
 export type KeyName = keyof Config
@@ -166,7 +166,7 @@ function httpUrl(): Shape<string> {
 }
 
 function moment(): Shape<string> {
-  const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z$/
+  const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z$/ // the stock knows the calendar
   return custom({
     schema: { type: 'string', format: 'date-time' },
     expected: 'a moment in UTC, such as 2027-01-01T00:00:00Z',

@@ -7,7 +7,7 @@ import { virtualClock } from '../testkit/index.ts'
 import type { Server, Stopped } from './compose.ts'
 import { Life } from './serving.ts'
 
-const STOP_MS = 8_000
+const STOP_MS = 5_000
 
 /** A process whose end can be seen, and a server that ends when it is told to. */
 function process() {

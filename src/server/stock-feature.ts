@@ -1,7 +1,16 @@
 /** The stock service as a feature of the server: its places come from where the config says. */
 import type { Entities } from '../entity/index.ts'
 import type { Journal } from '../journal/index.ts'
-import { Accident, assert, freshSeed, isFault, random, type Clock, type Log } from '../std/index.ts'
+import {
+  Accident,
+  assert,
+  fault,
+  freshSeed,
+  isFault,
+  random,
+  type Clock,
+  type Log,
+} from '../std/index.ts'
 import {
   createStock,
   httpTransport,
@@ -32,14 +41,14 @@ type Places = Readonly<{
   close?: () => void
 }>
 
-/** Throws `bad-locations` or `unreadable-file` where the config names a file of places. */
+/** Throws `bad-locations` or `unreadable-file` where the config names a file of places, `bad-config` for a day there is not. */
 export async function stockFeature(
   parts: StockParts,
 ): Promise<Feature & Readonly<{ stock: Stock }>> {
   const { config, entities, journal, clock, log } = parts
+  const closedBefore = closedBeforeOf(config)
   const { locations, registry, close } = await placesFor(parts)
   const answered = await journal.position()
-  const closedBefore = timeOf(config['stock.booksClosedBefore'])
   const stock = createStock({
     entities,
     locations,
@@ -72,6 +81,17 @@ export async function stockFeature(
       close?.()
     },
   }
+}
+
+/** A day that there is not would close nothing, and nobody would notice. */
+function closedBeforeOf({ 'stock.booksClosedBefore': written }: Config): number | undefined {
+  const time = timeOf(written)
+  if (written === undefined || time !== undefined) return time
+  throw new Accident(
+    fault('bad-config', `stock.booksClosedBefore: there is no time ${written}`, {
+      remedy: 'give a day and an hour that there are, such as 2027-01-01T00:00:00Z',
+    }),
+  )
 }
 
 async function placesFor({ config, entities, clock, log }: StockParts): Promise<Places> {

@@ -270,6 +270,15 @@ describe('places of another service', () => {
     assert.equal(await scene(() => new Error('refused')).remote.health(), false)
   })
 
+  test('are asked once for their health by all who want to know it at the same time', async () => {
+    const { remote, requests } = scene(() => status(200))
+    const said = await Promise.all(Array.from({ length: 100 }, () => remote.health()))
+    assert.ok(said.every((up) => up))
+    assert.equal(requests.length, 1)
+    await remote.health()
+    assert.equal(requests.length, 2)
+  })
+
   test('cannot be asked more often than the breaker bears', () => {
     assert.throws(() => scene(() => status(200), { attempts: 6 }), { name: 'AssertionFailure' })
   })

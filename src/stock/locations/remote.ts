@@ -87,6 +87,7 @@ class Remote implements RemoteLocations {
   readonly #breaker: Breaker
   readonly #kept = new Map<string, Kept>()
   readonly #asking = new Map<string, Promise<unknown>>()
+  #checking: Promise<boolean> | undefined = undefined
   #attempts = 0
   #failures = 0
   #stale = 0
@@ -125,7 +126,13 @@ class Remote implements RemoteLocations {
     return this.#get(`/locations/${encodeURIComponent(id)}/children${query}`, readTree, options)
   }
 
-  async health(): Promise<boolean> {
+  /** Whoever asks meanwhile is told the same, so that a crowd who asks about us does not become one there. */
+  health(): Promise<boolean> {
+    this.#checking ??= this.#check().finally(() => (this.#checking = undefined))
+    return this.#checking
+  }
+
+  async #check(): Promise<boolean> {
     const { transport, baseUrl, connectMs, requestMs } = this.#options
     try {
       const url = `${baseUrl}/health`
