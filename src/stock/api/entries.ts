@@ -1,4 +1,4 @@
-/** How one event of a pot is documented, alone and on the feed. */
+/** How one event of a pot is documented, alone and on the feed; and one pot in a list. */
 import type { JsonSchema } from '../../http/index.ts'
 import { fields, NUMBER, TEXT, TIME, WHOLE } from './answering.ts'
 
@@ -35,6 +35,24 @@ export const standing: JsonSchema = fields({
   quantity: NUMBER,
   pendingAdjustment: NUMBER,
 })
+
+/** A pot in a list. */
+export const potLevel: JsonSchema = fields({
+  locationId: TEXT,
+  productId: TEXT,
+  quantity: NUMBER,
+  'pendingAdjustment?': NUMBER,
+  lastUpdated: TIME,
+  version: WHOLE,
+})
+
+export const POT_LEVEL_EXAMPLE: object = {
+  locationId: 'DC01',
+  productId: 'apples',
+  quantity: 97.5,
+  lastUpdated: '2026-01-15T12:00:00.000Z',
+  version: 2,
+}
 
 /** An event on the feed. */
 export const change: Readonly<Record<string, JsonSchema>> = {

@@ -2,37 +2,20 @@
 import { route, shape, type Route } from '../../http/index.ts'
 import { isFault, traceparentOf } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, NUMBER, paged, READ_HEADERS, TEXT, TIME, WHOLE } from './answering.ts'
-import type { Wall } from './answering.ts'
+import { fields, list, paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
+import { potLevel, POT_LEVEL_EXAMPLE } from './entries.ts'
 import { id, page, pageOf, seenOf } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'
 
 const answer = fields(
   {
     locationId: TEXT,
-    products: list(
-      fields({
-        locationId: TEXT,
-        productId: TEXT,
-        quantity: NUMBER,
-        'pendingAdjustment?': NUMBER,
-        lastUpdated: TIME,
-        version: WHOLE,
-      }),
-    ),
+    products: list(potLevel),
     'nextCursor?': TEXT,
   },
   {
     locationId: 'DC01',
-    products: [
-      {
-        locationId: 'DC01',
-        productId: 'apples',
-        quantity: 97.5,
-        lastUpdated: '2026-01-15T12:00:00.000Z',
-        version: 2,
-      },
-    ],
+    products: [POT_LEVEL_EXAMPLE],
   },
 )
 
