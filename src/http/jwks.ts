@@ -33,11 +33,12 @@ export function keySetFile(path: string): KeySetLoader {
 }
 
 export function keySetUrl(url: string): KeySetLoader {
+  const { href, headers } = withoutCredentials(url)
   return async (clock) => {
     const abort = new AbortController()
     const timer = clock.setTimer(clock.monotonic() + KEYS_LOADING_MS_MAX, () => abort.abort())
     try {
-      const answer = await fetch(url, { signal: abort.signal, redirect: 'error' })
+      const answer = await fetch(href, { headers, signal: abort.signal, redirect: 'error' })
       if (answer.status !== 200) throw new Error(`the issuer answered ${answer.status}`)
       return await boundedText(answer.body ?? [])
     } finally {
@@ -125,6 +126,22 @@ function keysIn(read: string): ReadonlyMap<string, KeyObject> {
     if ((key.asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS_MIN) keys.set(kid, key)
   }
   return keys
+}
+
+/** A password in a URL goes along as a header: `fetch` takes none there, and says so with the URL as a whole. */
+function withoutCredentials(
+  url: string,
+): Readonly<{ href: string; headers: Record<string, string> }> {
+  const at = new URL(url)
+  const { username, password } = at
+  at.username = ''
+  at.password = ''
+  if (username === '' && password === '') return { href: at.href, headers: {} }
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return {
+    href: at.href,
+    headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` },
+  }
 }
 
 async function boundedText(

@@ -394,13 +394,16 @@ describe('the keys of an issuer', () => {
     const shell = pad(0).length
     const pages: Record<string, readonly [number, string, Record<string, string>?]> = {
       '/good': [200, JSON.stringify({ keys: [jwkOf(pair.publicKey)] })],
+      '/locked': [200, '{}'],
       '/gone': [404, '{"keys":[]}'],
       '/elsewhere': [302, '', { location: '/good' }],
       '/largest': [200, pad(KEY_SET_BYTES_MAX - shell)],
       '/too-large': [200, pad(KEY_SET_BYTES_MAX - shell + 1)],
     }
+    let sent: string | undefined
     const server = createServer((request, response) => {
       const [status, text, headers] = pages[request.url ?? ''] ?? [500, '']
+      if (request.url === '/locked') sent = request.headers.authorization
       response.writeHead(status, headers).end(text)
     })
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -413,6 +416,8 @@ describe('the keys of an issuer', () => {
         keySetUrl(`http://127.0.0.1:${port}${path}`)(virtualClock())
       assert.match(await load('/good'), /"kid":"k1"/)
       assert.equal((await load('/largest')).length, KEY_SET_BYTES_MAX)
+      await keySetUrl(`http://ann:p%40ss@127.0.0.1:${port}/locked`)(virtualClock())
+      assert.equal(sent, `Basic ${Buffer.from('ann:p@ss').toString('base64')}`)
       for (const path of ['/gone', '/elsewhere', '/too-large'])
         await assert.rejects(load(path), path)
     } finally {

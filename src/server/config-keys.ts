@@ -105,7 +105,7 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'auth.policy': unset(text({ min: 1, max: PATH_CHARS_MAX })),
   'auth.jwt.issuer': unset(text({ min: 1, max: PATH_CHARS_MAX })),
   'auth.jwt.audience': unset(text({ min: 1, max: PATH_CHARS_MAX })),
-  'auth.jwt.keys': { ...unset(text({ min: 1, max: PATH_CHARS_MAX })), written: withoutPassword },
+  'auth.jwt.keys': { ...unset(fileOrUrl()), written: withoutPassword },
   'http.bodyMax': sized(size(1_024, 16 * 2 ** 20), BODY_BYTES_DEFAULT),
   'http.requestTimeout': timed(duration(100, HOUR_MS), 30_000),
   'http.connectionsMax': plain(whole(1, 1_000_000), 15_000),
@@ -160,6 +160,20 @@ function httpUrl(): Shape<string> {
     expected: 'a URL that begins with http:// or https://',
     read: (value) =>
       typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value)
+        ? value
+        : undefined,
+  })
+}
+
+function fileOrUrl(): Shape<string> {
+  return custom({
+    schema: { type: 'string', minLength: 1, maxLength: PATH_CHARS_MAX },
+    expected: 'a file, or a URL that begins with http:// or https://',
+    read: (value) =>
+      typeof value === 'string' &&
+      value !== '' &&
+      value.length <= PATH_CHARS_MAX &&
+      (!/^https?:/.test(value) || URL.canParse(value))
         ? value
         : undefined,
   })

@@ -153,7 +153,8 @@ class Remote implements RemoteLocations {
   }
 
   #tell(state: BreakerState): void {
-    const { log, baseUrl: url, breakerQuietMs: quietMs } = this.#options
+    const { log, baseUrl, breakerQuietMs: quietMs } = this.#options
+    const url = new URL(baseUrl).origin // without the password that may be in it
     if (state === 'open')
       log.warn('the location service fails too often and is left alone', { url, quietMs })
     else if (state === 'closed') log.info('the location service answers again', { url })
