@@ -95,6 +95,20 @@ describe('passivation', () => {
     assert.equal(entities.metrics().passivations, 0)
   })
 
+  test('of many leaves the journal to those who write: 256 go at a time', async () => {
+    await using stage = await scene()
+    const { earth, entities, script } = stage
+    await Promise.all(Array.from({ length: 300 }, (_, n) => fill(stage, `a-${n}`, 20)))
+    const slow = gate()
+    script.commit = slow.hold
+    await earth.advance(300_001)
+    assert.equal(slow.waiting(), 256)
+    slow.open()
+    await earth.advance(1)
+    assert.equal(slow.waiting(), 300)
+    assert.equal(entities.metrics().active, 0)
+  })
+
   test('does not wait for ever for a snapshot', async () => {
     await using stage = await scene()
     const { earth, entities, script } = stage

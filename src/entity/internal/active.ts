@@ -256,8 +256,8 @@ export class Active {
     this.isGone = true
     const { active } = this.kind
     if (active.get(this.id) === this) active.delete(this.id)
-    this.stay()
     this.core.population.remove(this)
+    this.stay()
     this.core.contention.leave(this)
     this.core.permits.giveBack(this)
     this.resume()
@@ -269,7 +269,7 @@ export class Active {
   stay(): void {
     if (!this.isLeaving) return
     this.isLeaving = false
-    this.core.population.leaving--
+    this.core.population.left()
   }
 
   /** Takes mail again. */

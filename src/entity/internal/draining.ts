@@ -11,6 +11,7 @@ import type { DrainReport } from '../entities.ts'
 import type { Active } from './active.ts'
 import type { Core } from './core.ts'
 import { lost } from './failing.ts'
+import { LEAVING_MAX } from './population.ts'
 import { retireIfWanted } from './retiring.ts'
 import type { Placing } from './shelf.ts'
 import { soon } from './within.ts'
@@ -19,8 +20,6 @@ import { soon } from './within.ts'
 export const DRAIN_MS_DEFAULT = 2_000
 /** How long a drain takes at most, in all. */
 export const DRAIN_TOTAL_MS_DEFAULT = 5_000
-/** Entities that are put away at the same time. */
-const LEAVING = 256
 
 export async function drain(
   core: Core,
@@ -36,7 +35,7 @@ export async function drain(
   await carriedOut(core, Math.min(drainMs, totalMs))
   refuseUnstarted(core)
   while (core.population.size > 0 && leftMs() > 0)
-    await soon(core.timers, leftMs(), allGone(core.population.all.slice(0, LEAVING)))
+    await soon(core.timers, leftMs(), allGone(core.population.all.slice(0, LEAVING_MAX)))
   const overdue = core.population.all.map(({ kind, id }) => ({ type: kind.type, id }))
   const inFlight = core.population.all.flatMap(({ flight }) => flight)
   core.isClosed = true

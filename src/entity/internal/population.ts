@@ -10,6 +10,8 @@ import type { Core } from './core.ts'
 import { askToRetire, mayRetire } from './retiring.ts'
 import { eventsSinceRung } from './snapshotting.ts'
 
+/** Entities that are put away at the same time where many have to go: each may leave a snapshot. */
+export const LEAVING_MAX = 256
 /** Entities that are drawn to choose one from. */
 const DRAWN = 16
 /** Draws before it is given up: nearly everybody is busy. */
@@ -27,6 +29,10 @@ export class Population {
   /** Those who have been told to go. */
   leaving = 0
   #awakenings = 0
+  /** Up to here the last sweep has not looked yet. It goes down: who leaves is replaced by the last. */
+  #unswept = 0
+  /** How many have to go because memory is short. */
+  #toShed = 0
 
   constructor(core: Core) {
     this.#core = core
@@ -61,21 +67,40 @@ export class Population {
 
   /** Sends away who has been idle for too long, and forgets troubles that are over. */
   sweep(): void {
-    const { steady, clock, limits, kinds } = this.#core
-    const idleSince = steady.now() - limits.idleMs
-    for (const entity of this.#all)
-      if (entity.usedAt <= idleSince && mayGo(entity)) askToRetire(entity)
+    const { clock, limits, kinds } = this.#core
     const now = clock.monotonic()
     for (const { troubles } of kinds.values())
       for (const [id, { retryMs }] of troubles)
         if (retryMs + limits.sweepMs < now) troubles.delete(id)
+    this.#unswept = this.#all.length
     this.#shedIfShort()
+    this.#sendOn()
+  }
+
+  /** Somebody who was told to go has gone, or stays. */
+  left(): void {
+    this.leaving--
+    this.#sendOn()
   }
 
   #shedIfShort(): void {
     const { memory, memoryMax } = this.#core.limits
     if (memory === undefined || memory() <= memoryMax) return
-    for (let n = Math.ceil(this.#all.length * SHED_SHARE); n > 0; n--) if (!this.#evict()) return
+    this.#toShed = Math.ceil(this.#all.length * SHED_SHARE)
+    this.#sendOn()
+  }
+
+  /** Sends away who has to go, a few at a time: the journal is for those who write, too. */
+  #sendOn(): void {
+    if (this.#unswept === 0 && this.#toShed === 0) return
+    const { steady, limits } = this.#core
+    const idleSince = steady.now() - limits.idleMs
+    while (this.leaving < LEAVING_MAX && this.#unswept > 0) {
+      const entity = this.#all[--this.#unswept]
+      if (entity !== undefined && entity.usedAt <= idleSince && mayGo(entity)) askToRetire(entity)
+    }
+    while (this.leaving < LEAVING_MAX && this.#toShed > 0)
+      this.#toShed = this.#evict() ? this.#toShed - 1 : 0
   }
 
   #evict(): boolean {
