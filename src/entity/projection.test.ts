@@ -109,6 +109,20 @@ describe('a view', () => {
     await never2
   })
 
+  test('lets 10 000 reads wait for it and refuses one more, and a wait without an end', async () => {
+    const journal = await memoryJournal()
+    await using view = project(journal, counts)
+    const waiting = Array.from({ length: 10_000 }, () => view.get('a', { seen: 1 }))
+    await assert.rejects(view.get('a', { seen: 1 }), {
+      code: 'view-behind',
+      message: /10000 reads wait for it already/,
+    })
+    await append(journal, 'account/a', happened('opened'))
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set([1]))
+    for (const deadlineMs of [0, Infinity, NaN])
+      await assert.rejects(view.get('a', { seen: 2, deadlineMs }), { code: 'bad-option' })
+  })
+
   test('deletes what a touch leaves undefined, and writes nothing that has not changed', async () => {
     const journal = await memoryJournal()
     const open: Projection<object> = {

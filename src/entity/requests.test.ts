@@ -87,6 +87,18 @@ describe('a request id', () => {
     assert.equal(entities.metrics().coalesced, 2)
   })
 
+  test('that is on its way is repeated by as many as may wait for an entity, and no more', async () => {
+    await using stage = await scene({ mailbox: 3 })
+    const { earth, entities, script } = stage
+    const slow = gate()
+    script.commit = slow.hold
+    const ask = (): Promise<unknown> => entities.ask(account, 'a', deposit(5), { requestId: 'r' })
+    const asked = [ask(), ask(), ask(), ask()]
+    await assert.rejects(ask(), { code: 'entity-overloaded' })
+    slow.open()
+    assert.equal(new Set(await earth.until(Promise.all(asked))).size, 1)
+  })
+
   test('keeps working for those who wait longer than the first who asked', async () => {
     await using stage = await scene()
     const { earth, entities, script } = stage

@@ -5,9 +5,12 @@
  */
 import { Accident, fault, type Clock, type Timer } from '../../std/index.ts'
 import type { ReadOptions } from '../projection.ts'
+import { badNumber } from './faults.ts'
 
 /** How long a read waits for its view, unless it says otherwise. */
 export const VIEW_DEADLINE_MS_DEFAULT = 5_000
+/** Reads that may wait for one view; one more is refused with `view-behind`. */
+export const VIEW_READS_WAITING_MAX = 10_000
 
 type Waiting = Readonly<{
   seen: number
@@ -34,14 +37,18 @@ export class Arrivals {
     return this.#position
   }
 
-  /** Settles when the view has seen the position, rejects with `view-behind` or `view-ended`. */
+  /** Settles when the view has seen the position, or rejects with the reason why not. */
   async seen({ seen = 0, deadlineMs = VIEW_DEADLINE_MS_DEFAULT }: ReadOptions): Promise<void> {
     if (this.#ended !== undefined) throw this.#ended
     if (seen <= this.#position) return
+    if (!(deadlineMs > 0 && deadlineMs < Infinity))
+      throw badNumber('deadlineMs', deadlineMs, 'a finite number of milliseconds above 0')
+    if (this.#waiting.size >= VIEW_READS_WAITING_MAX)
+      throw this.#behind(seen, `is behind, and ${VIEW_READS_WAITING_MAX} reads wait for it already`)
     await new Promise<void>((resolve, reject) => {
       const timer = this.#clock.setTimer(this.#clock.monotonic() + deadlineMs, () => {
         this.#waiting.delete(waiting)
-        reject(this.#behind(seen, deadlineMs))
+        reject(this.#behind(seen, `was still behind after ${deadlineMs} ms`))
       })
       const waiting: Waiting = { seen, timer, resolve, reject }
       this.#waiting.add(waiting)
@@ -77,9 +84,9 @@ export class Arrivals {
     return waiting
   }
 
-  #behind(seen: number, deadlineMs: number): Accident<'view-behind'> {
+  #behind(seen: number, how: string): Accident<'view-behind'> {
     return new Accident(
-      fault('view-behind', `the view ${this.#view} was still behind after ${deadlineMs} ms`, {
+      fault('view-behind', `the view ${this.#view} ${how}`, {
         view: this.#view,
         position: this.#position,
         seen,

@@ -98,14 +98,17 @@ function joined(
   const first = core.inFlight.get(requestId)
   if (first === undefined) return false
   const before = first.asking.fingerprint ?? ''
-  if (before === fingerprint) {
+  const { mailbox } = core.limits
+  if (before !== fingerprint) {
+    core.counts.ledgerMismatches++
+    reject(requestMismatch({ kind, id }, requestId, differingFields(before, fingerprint)))
+  } else if ((first.followers?.length ?? 0) >= mailbox)
+    reject(overloaded({ kind, id }, `${mailbox} repeat the request ${requestId}`, mailbox))
+  else {
     core.counts.coalesced++
     const follower = new Follower(first, resolve, reject)
     first.follow(follower)
     core.deadlines.add(follower, deadlineMs)
-  } else {
-    core.counts.ledgerMismatches++
-    reject(requestMismatch({ kind, id }, requestId, differingFields(before, fingerprint)))
   }
   return true
 }
