@@ -225,7 +225,7 @@ describe('trace', () => {
   })
 })
 
-describe('seeds', () => {
+describe('seeds and security', () => {
   test('name files, and tests behind them', () => {
     const text = [
       'not a `src/row.ts` "at all"',
@@ -240,23 +240,28 @@ describe('seeds', () => {
     ])
   })
 
-  const claims = testClaims(readFileSync('docs/seeds.md', 'utf8'))
+  for (const [page, least] of [
+    ['docs/seeds.md', 100],
+    ['docs/reference/security.md', 30],
+  ] as const) {
+    const claims = testClaims(readFileSync(page, 'utf8'))
 
-  test('name only files that are there', () => {
-    const missing = claims.filter(({ file }) => !existsSync(file))
-    assert.deepEqual(missing, [])
-    assert.ok(claims.length > 100)
-  })
-
-  test('quote only tests that are in the file they name', () => {
-    const missing = claims.flatMap(({ line, file, tests }) => {
-      const text = tests.length > 0 && existsSync(file) ? readFileSync(file, 'utf8') : ''
-      return tests
-        .filter((name) => !["'", '"', '`'].some((q) => text.includes(`test(${q}${name}${q}`)))
-        .map((name) => `docs/seeds.md:${line}: ${file} has no test "${name}"`)
+    test(`name only files that are there, in ${page}`, () => {
+      const missing = claims.filter(({ file }) => !existsSync(file))
+      assert.deepEqual(missing, [])
+      assert.ok(claims.length > least)
     })
-    assert.deepEqual(missing, [])
-  })
+
+    test(`quote only tests that are in the file they name, in ${page}`, () => {
+      const missing = claims.flatMap(({ line, file, tests }) => {
+        const text = tests.length > 0 && existsSync(file) ? readFileSync(file, 'utf8') : ''
+        return tests
+          .filter((name) => !["'", '"', '`'].some((q) => text.includes(`test(${q}${name}${q}`)))
+          .map((name) => `${page}:${line}: ${file} has no test "${name}"`)
+      })
+      assert.deepEqual(missing, [])
+    })
+  }
 })
 
 describe('config', () => {

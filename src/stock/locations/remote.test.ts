@@ -272,7 +272,7 @@ describe('places of another service', () => {
 
   test('are asked once for their health by all who want to know it at the same time', async () => {
     const { remote, requests } = scene(() => status(200))
-    const said = await Promise.all(Array.from({ length: 100 }, () => remote.health()))
+    const said = await Promise.all(Array.from({ length: 100 }, async () => remote.health()))
     assert.ok(said.every((up) => up))
     assert.equal(requests.length, 1)
     await remote.health()
