@@ -177,7 +177,7 @@ export interface Entities extends AsyncDisposable {
     }>,
   ): Subscription
   /** Starts a read model, from where it left off. */
-  project<Value>(projection: Projection<Value>): View<Value>
+  project<Value, Event extends { type: string }>(projection: Projection<Value, Event>): View<Value>
   /** Puts the entity away once it has nothing to do; settles when it rests. */
   passivate(key: EntityKey): Promise<void>
   /** Lets a quarantined entity try again. */
@@ -280,7 +280,9 @@ class Runtime implements Entities {
     return this.#ending(changes(this.#core.journal, of, options))
   }
 
-  project<Value>(projection: Projection<Value>): View<Value> {
+  project<Value, Event extends { type: string }>(
+    projection: Projection<Value, Event>,
+  ): View<Value> {
     return this.#ending(project(this.#core.journal, projection, this.#core.clock))
   }
 

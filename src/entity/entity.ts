@@ -27,7 +27,7 @@ export type EntityDefinition<State, Command, Event, Reply> = Readonly<{
   /** When an event took effect. With it, the fold runs in order of effect and late facts are welcome. */
   effectiveAt?: (event: Event) => number
   /** `upcast[n]` makes an event of version n + 1 from one of version n. */
-  upcast?: Readonly<Record<number, (event: { type: string }) => { type: string }>>
+  upcast?: Readonly<Record<number, Upcast>>
   /** Raise it when `evolve` comes to another state from the same events: snapshots are made anew. */
   fold?: number
   snapshots?: SnapshotPolicy
@@ -38,8 +38,14 @@ export type AnyEntity = Readonly<{
   type: string
   version: number
   effectiveAt?: (event: never) => number
-  upcast?: Readonly<Record<number, (event: { type: string }) => { type: string }>>
+  upcast?: Readonly<Record<number, Upcast>>
 }>
+
+/**
+ * One step of an event towards today. It may say which events it takes, as a method may: the journal
+ * alone knows what was written under that version.
+ */
+export type Upcast = { step(event: { type: string }): { type: string } }['step']
 
 export type Decision<Event, Reply> =
   | Readonly<{

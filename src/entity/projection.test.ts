@@ -6,7 +6,7 @@ import { Accident, fault, lineLog } from '../std/index.ts'
 import { virtualClock, world } from '../testkit/index.ts'
 import { changes } from './changes.ts'
 import { createEntities, type Change } from './entities.ts'
-import type { AnyEntity } from './entity.ts'
+import { accept, entity, type AnyEntity, type EntityDefinition } from './entity.ts'
 import { project, type Projection, type Touch } from './projection.ts'
 
 const account: AnyEntity = {
@@ -44,6 +44,36 @@ function touchFailing(): Touch<string> {
     change: () => Promise.reject(new Accident(fault('damaged', 'a page cannot be read'))),
   }
 }
+
+describe('a projection', () => {
+  test('knows the events of its entities, and is refused one that makes others', async () => {
+    type Named = Readonly<{ type: 'named'; name: string }>
+    type Aged = Readonly<{ type: 'aged'; years: number }>
+    const person: EntityDefinition<null, Named, Named, null> = entity({
+      type: 'person',
+      version: 2,
+      initial: () => null,
+      decide: (_state, named) => accept([named], null),
+      evolve: (state) => state,
+      upcast: { 1: ({ years }: Aged) => ({ type: 'named', name: `${years}` }) },
+    })
+    const names: Projection<string, Named> = {
+      name: 'names',
+      version: 1,
+      of: [person],
+      on: ({ key, event }) => [{ key: key.id, change: () => event.name }],
+    }
+    // @ts-expect-error -- a person is named, which is not among these
+    const ages: Projection<number, Aged> = { ...names, of: [person], on: () => [] }
+    assert.deepEqual(ages.of, names.of)
+
+    const journal = await memoryJournal()
+    await using view = project(journal, names)
+    const aged = { ...happened('aged', 1), data: '{"years":7}' }
+    const seen = await append(journal, 'person/a', aged)
+    assert.equal(await view.get('a', { seen }), '7')
+  })
+})
 
 describe('a view', () => {
   test('shows what a projection made of every event of its entities', async () => {

@@ -8,16 +8,21 @@
 import type { Journal } from '../journal/index.ts'
 import { assert, systemClock, type Clock } from '../std/index.ts'
 import type { Change } from './entities.ts'
-import type { AnyEntity } from './entity.ts'
+import type { AnyEntity, Decision } from './entity.ts'
 import { Projecting } from './internal/projecting.ts'
 
-export type Projection<Value> = Readonly<{
+export type Projection<Value, Event extends { type: string } = { type: string }> = Readonly<{
   name: string
   /** Raise it to build the view anew from the first event. */
   version: number
-  of: readonly AnyEntity[]
-  on: (change: Change<{ type: string }>) => readonly Touch<Value>[]
+  /** Entities whose events are among those that `on` is given. */
+  of: readonly Making<Event>[]
+  on(change: Change<Event>): readonly Touch<Value>[]
 }>
+
+/** An entity that makes no other events. */
+type Making<Event> = AnyEntity &
+  Readonly<{ decide?: (state: never, command: never, at: number) => Decision<Event, unknown> }>
 
 /**
  * One value of the view, and what becomes of it; undefined deletes it. Where the event and the value do
@@ -50,9 +55,9 @@ export interface View<Value> extends AsyncDisposable {
 }
 
 /** Starts a projection; the view goes on from where it was when it last ran. */
-export function project<Value>(
+export function project<Value, Event extends { type: string }>(
   journal: Journal,
-  projection: Projection<Value>,
+  projection: Projection<Value, Event>,
   clock: Clock = systemClock,
 ): View<Value> {
   const { name, version } = projection

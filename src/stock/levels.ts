@@ -10,7 +10,7 @@
  * A level follows the events one by one; a fact that came late is folded from history up to itself, so
  * the level is always that of its version.
  */
-import type { Change, Entities, Projection, View } from '../entity/index.ts'
+import type { Entities, Projection, View } from '../entity/index.ts'
 import type { MoveReason, Pot, PotEvent } from './pot.ts'
 import { stockPot } from './pot.ts'
 
@@ -38,14 +38,12 @@ export const LEVEL = '='
 export const INDEX = '@'
 export const MOVE = '>'
 
-export function levelsProjection(entities: Entities): Projection<LevelValue> {
+export function levelsProjection(entities: Entities): Projection<LevelValue, PotEvent> {
   return {
     name: 'stock-levels',
     version: 1,
     of: [stockPot],
-    on(change) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of stock pots only
-      const { key, event, stored } = change as Change<PotEvent>
+    on({ key, event, stored }) {
       const level = {
         key: LEVEL + key.id,
         change: (before: LevelValue | undefined) =>

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 
 import { NAME_BYTES_MAX, type NewEvent, type StoredEvent } from '../../journal/index.ts'
 import { Accident, fault } from '../../std/index.ts'
-import type { AnyEntity, EntityDefinition, EntityKey } from '../entity.ts'
+import type { AnyEntity, EntityDefinition, EntityKey, Upcast } from '../entity.ts'
 
 /** What folding needs of a definition. */
 export type Folding<State, Event> = Pick<
@@ -235,11 +235,7 @@ function parse(stored: StoredEvent): object {
 
 const FOREIGN = 'find out who else writes to this stream'
 
-function upcasted(
-  stored: StoredEvent,
-  upcast: (event: { type: string }) => { type: string },
-  event: { type: string },
-): { type: string } {
+function upcasted(stored: StoredEvent, upcast: Upcast, event: { type: string }): { type: string } {
   try {
     return upcast(event)
   } catch (cause) {
