@@ -9,14 +9,14 @@ import type { Handle, System } from '../kernel/index.ts'
 import { freshSeed, lineLog, random, TimerEntry, type Log, type Random } from '../std/index.ts'
 import { changes, changesIn } from './changes.ts'
 import type { AnyEntity, EntityDefinition, EntityKey } from './entity.ts'
-import { ENTITY_MAILBOX_MAX, type Active } from './internal/active.ts'
+import { ENTITY_MAILBOX_MAX } from './internal/active.ts'
 import { streamOf } from './internal/codec.ts'
 import { Core, type Limits } from './internal/core.ts'
 import { drain, DRAIN_MS_DEFAULT, DRAIN_TOTAL_MS_DEFAULT } from './internal/draining.ts'
 import { badNumber, reasonOf } from './internal/faults.ts'
 import { read } from './internal/history.ts'
-import type { Trouble } from './internal/kind.ts'
 import { storedReply } from './internal/releasing.ts'
+import { reportOf, troubleReport } from './internal/reporting.ts'
 import { Told } from './internal/request.ts'
 import { ACTIVATIONS_DEFAULT } from './internal/requesting-permit.ts'
 import { retireIfWanted } from './internal/retiring.ts'
@@ -385,24 +385,4 @@ function limitsOf(options: EntitiesOptions): Limits {
   for (const [name, value] of Object.entries(limits))
     if (!(value > 0)) throw badNumber(name, value, 'a number above 0')
   return { ...limits, memory: options.memory }
-}
-
-function reportOf(entity: Active): EntityReport {
-  const { kind, id, phase, base, pending, replayed, activationMs } = entity
-  const version = phase === 'activating' ? 0 : base.version
-  return { type: kind.type, id, phase, version, pending, replayedEvents: replayed, activationMs }
-}
-
-function troubleReport(key: EntityKey, { phase, accident, retryAtMs }: Trouble): EntityReport {
-  const { code, message } = accident.fault
-  return {
-    ...key,
-    phase,
-    version: 0,
-    pending: 0,
-    replayedEvents: 0,
-    activationMs: 0,
-    fault: { code, message },
-    ...(phase === 'failed' && { retryAtMs }),
-  }
 }

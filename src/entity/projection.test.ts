@@ -4,8 +4,7 @@ import { describe, test } from 'node:test'
 import { memoryJournal, type Journal, type NewEvent } from '../journal/index.ts'
 import { Accident, fault, lineLog } from '../std/index.ts'
 import { virtualClock, world } from '../testkit/index.ts'
-import { changes } from './changes.ts'
-import { createEntities, type Change } from './entities.ts'
+import { createEntities } from './entities.ts'
 import { accept, entity, type AnyEntity, type EntityDefinition } from './entity.ts'
 import { project, type Projection, type Touch } from './projection.ts'
 
@@ -366,38 +365,6 @@ describe('views and feeds of a runtime', () => {
     await earth.until(entities.drain())
     await good.ended
     assert.equal(said.length, 1)
-  })
-})
-
-describe('the change feed', () => {
-  test('gives out the events of its entities, brought to today and in order', async () => {
-    const journal = await memoryJournal()
-    await append(journal, 'account/a', happened('opened', 1), happened('paid'))
-    await append(journal, 'cart/a', happened('opened'))
-    const seen: Change<{ type: string }>[] = []
-    await using feed = changes<{ type: string }>(journal, account, {
-      after: 0,
-      handle: (some) => void seen.push(...some),
-    })
-    await append(journal, 'account/b', happened('opened'))
-    await append(journal, 'cart/a', happened('paid'))
-    await idle()
-    assert.deepEqual(
-      seen.map(({ key, event, stored }) => [key.id, event.type, stored.position]),
-      [
-        ['a', 'opened-today', 1],
-        ['a', 'paid', 2],
-        ['b', 'opened', 4],
-      ],
-    )
-    assert.equal(feed.position, 5)
-  })
-
-  test('ends with an event that it cannot read', async () => {
-    const journal = await memoryJournal()
-    await append(journal, 'account/a', happened('opened', 3))
-    const feed = changes(journal, account, { after: 0, handle: () => assert.fail() })
-    await assert.rejects(feed.ended, coded('unknown-event'))
   })
 })
 
