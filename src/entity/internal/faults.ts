@@ -43,7 +43,8 @@ export function tooSlow(of: Named, ms: number): Accident {
     fault('deadline-passed', `the journal did not give the history of ${nameOf(of)} in time`, {
       ...about(of),
       ms,
-      remedy: 'look at what keeps the journal: its stats show what is pending',
+      remedy:
+        'look at what keeps the journal; a history that is that long takes a larger activationMs',
     }),
   )
 }
