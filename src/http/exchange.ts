@@ -180,7 +180,13 @@ export class Exchange implements Call {
         issues.push({ path: 'query', problem: 'invalid', expected: 'a query of encoded fields' })
       else this.query = readAll(route.query!, readQuery(raw), issues)
     }
-    if (route.body !== undefined) this.body = readAll(route.body, body, issues)
+    if (route.body !== undefined) {
+      const before = issues.length
+      this.body = readAll(route.body, body, issues)
+      // Where every field may be left out, a body that got lost must not pass for one that says so.
+      if ((body === undefined || body === null) && issues.length === before)
+        issues.push({ path: 'body', problem: 'missing', expected: 'a JSON value' })
+    }
     return issues.length === 0 ? undefined : badInput(issues)
   }
 

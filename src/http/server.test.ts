@@ -70,6 +70,25 @@ describe('a request', () => {
     }
   })
 
+  test('without a body lacks it also where every field may be left out', async () => {
+    const { http } = serve([
+      aRoute({ method: 'PUT', path: '/a', body: shape({ a: optional(text({ max: 9 })) }) }),
+    ])
+    const put = (body?: string) =>
+      http.inject({
+        method: 'PUT',
+        url: '/a',
+        headers: JSON_TYPE,
+        ...(body !== undefined && { body }),
+      })
+    for (const body of [undefined, '', 'null']) {
+      const answer = await put(body)
+      assert.equal(codeOf(answer), '400 bad-input')
+      assert.deepEqual((answer.json() as Record<string, unknown>)['missing'], ['body'])
+    }
+    assert.equal((await put('{}')).status, 200)
+  })
+
   test('with a body that is no JSON is refused', async () => {
     const { http } = serve([echo])
     for (const body of [

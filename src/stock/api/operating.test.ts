@@ -109,11 +109,13 @@ describe('locations', () => {
     const created = await put('CAGE', { parent: 'BAY1', roles: ['TrackedInventoryLocation'] })
     const repeated = await put('CAGE', { parent: 'BAY1', roles: ['TrackedInventoryLocation'] })
     const moved = await put('CAGE', { parent: 'ST01', roles: ['TrackedInventoryLocation'] })
+    const lost = await at.ask('PUT', '/locations/CAGE')
     const changed = await put('CAGE', {})
 
     assert.deepEqual([created.status, created.body['parent']], [201, 'BAY1'])
     assert.deepEqual([repeated.status, repeated.body], [200, created.body])
     assert.deepEqual([moved.status, moved.body['parent']], [200, 'ST01'])
+    assert.deepEqual([lost.status, lost.body['missingFields']], [400, ['body']])
     assert.deepEqual(changed.body, { id: 'CAGE', roles: [], children: [] })
   })
 
