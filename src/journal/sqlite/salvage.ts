@@ -11,10 +11,10 @@
  *   sound     it is where its tree leads to
  *   stray     nothing leads to its page, and the page is not free: it was lost with the way to it, and
  *             whatever the tree leads to in its place is old
- *   astray    its key does not belong on its page, or its page is free as well: the page is old, or the
- *             one that leads to it, or the list of free pages
- *   doubtful  it lies in free space of a page, the log hides its page, its page should be the rest of
- *             another row, or nobody knows whether its page was given back: most likely it is old
+ *   astray    its key does not belong on its page, or its page is free as well, or should be the rest of
+ *             another row: the page is old, or the one that leads to it, or the list of free pages
+ *   doubtful  it lies in free space of a page, the log hides its page, or nobody knows whether its page
+ *             was given back: most likely it is old
  */
 import { DatabaseSync } from 'node:sqlite'
 
@@ -76,8 +76,9 @@ export function* salvage(pages: Pages): Generator<Found> {
     if (number === 0 || state === IN_USE) continue
     const content = read(pages, number)
     if (content === undefined) continue
-    const isStray = freeIsKnown && state === UNSEEN
-    for (const found of judged(content, { number, tree: '' }, isStray ? 'stray' : 'doubtful'))
+    const unled = state === OVERFLOW ? 'astray' : 'stray'
+    const standing = freeIsKnown && state !== FREE ? unled : 'doubtful'
+    for (const found of judged(content, { number, tree: '' }, standing))
       if (!freeIsKnown || state !== FREE || isHistory(found)) yield found
   }
   for (const page of pages.hidden()) {
