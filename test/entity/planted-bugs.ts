@@ -73,8 +73,8 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'ledger: whoever repeats an id is given the answer to something else',
     file: 'routing.ts',
-    find: 'if (before === fingerprint) {',
-    put: 'if (before !== undefined) {',
+    find: 'if (before !== fingerprint) {',
+    put: 'if (before === undefined) {',
   },
   {
     name: 'ledger: a stored answer goes to the first of the batch',
