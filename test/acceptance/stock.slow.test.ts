@@ -12,8 +12,10 @@ import { test } from 'node:test'
 import type { Told } from './run-features.ts'
 
 const SCENARIOS_MIN = 102
+/** All of them together; every step has a bound of its own. */
+const FEATURES_MS_MAX = 600_000
 
-test('the features of the stock', async (t) => {
+test('the features of the stock', { timeout: FEATURES_MS_MAX }, async (t) => {
   const run = join(import.meta.dirname, 'run-features.ts')
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const child = spawn(process.execPath, [run, join(import.meta.dirname, 'stock')], {
