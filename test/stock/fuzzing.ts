@@ -2,13 +2,18 @@
  * Requests that chance makes: mostly almost right, some right, some nonsense; and what must hold
  * however many of them a server is sent. It never answers that it failed, it still serves, and what
  * it shows is what its history comes to, before and after it is started again.
+ *
+ *   FUZZ_SEED=123 node --test test/stock/fuzz.slow.test.ts
+ *
+ * sends the requests of one seed again.
  */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import type { TestContext } from 'node:test'
 
-import type { Random } from '../../src/std/index.ts'
+import { freshSeed, random as seeded, type Random } from '../../src/std/index.ts'
 import { at } from '../acceptance/client.ts'
-import type { Served } from './served.ts'
+import { serve, type Served } from './served.ts'
 import { withAt, WRITES, type Body } from './writes.ts'
 
 type Fuzzed = Readonly<{
@@ -18,7 +23,7 @@ type Fuzzed = Readonly<{
   body: string | undefined
 }>
 
-export type Outcome = Readonly<{
+type Outcome = Readonly<{
   statuses: ReadonlyMap<number, number>
   failures: readonly string[]
 }>
@@ -54,12 +59,28 @@ const PARTS = [
   'x'.repeat(300),
 ]
 
-export async function prepare(served: Served): Promise<void> {
+/** Sends so many to a server of its own, and holds it to what must hold. */
+export async function withstands(t: TestContext, count: number): Promise<void> {
+  const seed = Number(process.env['FUZZ_SEED'] ?? freshSeed())
+  t.diagnostic(`seed ${seed}`)
+  await using served = await serve()
+  await prepare(served)
+
+  const { statuses, failures } = await fuzz(served, seeded(seed), count)
+
+  t.diagnostic(JSON.stringify(Object.fromEntries([...statuses].toSorted(([a], [b]) => a - b))))
+  assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of seed ${seed}`)
+  assert.ok((statuses.get(201) ?? 0) > count / 20, 'too few requests were right')
+  assert.ok(statuses.size > 5, 'too few kinds of answers')
+  assert.ok((await judge(served)) > 10)
+}
+
+async function prepare(served: Served): Promise<void> {
   for (const [id, parent, isTracked] of TREE) await served.place(id, parent, isTracked)
 }
 
 /** Sends so many, several at a time; what fails is told with the request that made it fail. */
-export async function fuzz(served: Served, random: Random, count: number): Promise<Outcome> {
+async function fuzz(served: Served, random: Random, count: number): Promise<Outcome> {
   const statuses = new Map<number, number>()
   const failures: string[] = []
   const { hostname, port } = new URL(served.server.url)
@@ -81,7 +102,7 @@ export async function fuzz(served: Served, random: Random, count: number): Promi
 }
 
 /** Levels by pot, each held against the end of its history; the same again after a restart. */
-export async function judge(served: Served): Promise<number> {
+async function judge(served: Served): Promise<number> {
   const before = await levelsOf(served)
   await served.restart()
   assert.deepEqual(await levelsOf(served), before)
