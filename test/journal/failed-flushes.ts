@@ -1,4 +1,7 @@
-/** A process whose nth flush fails, once: whatever it flushes later, what this one covered is not safe. */
+/**
+ * A process whose nth flush fails: whatever it flushes later, what this one covered is not safe. Flushes are
+ * counted thread by thread, so before the process is gone a second thread may come to its own nth.
+ */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +27,7 @@ export async function failFlush(nth: number, seed: number): Promise<Failure> {
   const history = new History()
   const wasOpen = await loadUntilFailure(directory, log, history, nth, seed)
   const deeds = readRecordings([log])
-  assert.equal(deeds.filter(({ type }) => type === 'failed-sync').length, 1)
+  assert.ok(deeds.some(({ type }) => type === 'failed-sync'))
   const end = deeds.length
   await checkCuts({ base: freshDirectory('failed-base'), deeds }, [
     { before: end, luck: 'none' },
