@@ -153,6 +153,7 @@ export type QueueFault = Fault<
   | 'no-such-task'
   | 'task-running'
   | 'no-dead-letters'
+  | 'unreadable'
 >
 
 export type CreateOptions = Readonly<{

@@ -1,0 +1,131 @@
+/**
+ * Which queues there are. All of them are in memory, by id and by name; each is a record, written before
+ * whoever asked for it is answered. Changes are made one after another, so that two who create the same queue
+ * at once agree on it.
+ */
+import type { Fence, Journal, RecordWrite } from '../journal/index.ts'
+import { READ_LIMIT_MAX } from '../journal/index.ts'
+import type { QueueInfo, QueueName } from './broker.ts'
+import { decodeConfig, encodeConfig } from './config.ts'
+import type { Entry } from './shared.ts'
+
+const QUEUES = 'broker-queues'
+/** Its key sorts before every id. */
+const META = '!'
+
+type Meta = { nextId: number }
+
+export class Catalog {
+  readonly #journal: Journal
+  readonly #fence: Fence
+  readonly #byName = new Map<string, Entry>()
+  readonly #byId = new Map<number, Entry>()
+  #meta: Meta = { nextId: 1 }
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(journal: Journal, fence: Fence) {
+    this.#journal = journal
+    this.#fence = fence
+  }
+
+  async load(): Promise<void> {
+    for (let after: string | undefined; ;) {
+      const page = await this.#journal.readRecords(QUEUES, '', {
+        limit: READ_LIMIT_MAX,
+        ...(after !== undefined && { after }),
+      })
+      const last = page.at(-1)
+      if (last === undefined) return
+      for (const { key, value } of page) {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `recordOf` wrote
+        if (key === META) this.#meta = JSON.parse(value) as Meta
+        else this.#keep(decodeEntry(value))
+      }
+      after = last.key
+    }
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  find(name: QueueName): Entry | undefined {
+    const entry = this.#byName.get(textOf(name))
+    return entry?.isDeleting === true ? undefined : entry
+  }
+
+  byId(id: number): Entry | undefined {
+    return this.#byId.get(id)
+  }
+
+  all(): Iterable<Entry> {
+    return this.#byId.values()
+  }
+
+  /** One change at a time, and each sees what the one before has done. */
+  change<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  /** Within `change`. */
+  async add(info: QueueInfo): Promise<Entry> {
+    const entry: Entry = { ...info, id: this.#meta.nextId, isDeleting: false }
+    const meta = { nextId: entry.id + 1 }
+    await this.#write([
+      recordOf(entry),
+      { collection: QUEUES, key: META, value: JSON.stringify(meta) },
+    ])
+    this.#meta = meta
+    this.#keep(entry)
+    return entry
+  }
+
+  /** Within `change`. */
+  async put(entry: Entry): Promise<Entry> {
+    await this.#write([recordOf(entry)])
+    this.#keep(entry)
+    return entry
+  }
+
+  /** Once nothing is left of it. */
+  async remove({ id, name }: Entry): Promise<void> {
+    await this.#write([{ collection: QUEUES, key: keyOf(id), deleted: true }])
+    this.#byId.delete(id)
+    if (this.#byName.get(textOf(name))?.id === id) this.#byName.delete(textOf(name))
+  }
+
+  #keep(entry: Entry): void {
+    this.#byId.set(entry.id, entry)
+    const name = textOf(entry.name)
+    const other = this.#byName.get(name)
+    if (entry.isDeleting && other !== undefined && other.id !== entry.id) return // the name has been taken again
+    this.#byName.set(name, entry)
+  }
+
+  async #write(records: readonly RecordWrite[]): Promise<void> {
+    const result = await this.#journal.commit({ records, fence: this.#fence })
+    if (result.type !== 'committed')
+      throw new Error(`the store has refused the broker: ${result.type}`)
+  }
+}
+
+function textOf({ account, region, name }: QueueName): string {
+  return `${account}/${region}/${name}`
+}
+
+function keyOf(id: number): string {
+  return id.toString(36).padStart(8, '0')
+}
+
+function recordOf(entry: Entry): RecordWrite {
+  const value = JSON.stringify({ ...entry, config: encodeConfig(entry.config) })
+  return { collection: QUEUES, key: keyOf(entry.id), value }
+}
+
+function decodeEntry(value: string): Entry {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `recordOf` wrote
+  const stored = JSON.parse(value) as Entry & { config: Record<string, unknown> }
+  return { ...stored, config: decodeConfig(stored.config) }
+}
