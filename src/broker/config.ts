@@ -134,12 +134,13 @@ export function changedConfig(
 
 /** The fields in which two configs differ. */
 export function differences(a: QueueConfig, b: QueueConfig): string[] {
-  const fields = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof QueueConfig>
-  return [...fields].filter((field) => JSON.stringify(a[field]) !== JSON.stringify(b[field]))
+  const [left, right] = [encodeConfig(a), encodeConfig(b)]
+  const fields = new Set([...Object.keys(left), ...Object.keys(right)])
+  return [...fields].filter((field) => JSON.stringify(left[field]) !== JSON.stringify(right[field]))
 }
 
 /** JSON knows no Infinity. */
-export function encodeConfig(config: QueueConfig): unknown {
+export function encodeConfig(config: QueueConfig): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(config).map(([field, value]) => [field, value === Infinity ? null : value]),
   )
@@ -149,18 +150,18 @@ export function decodeConfig(stored: Readonly<Record<string, unknown>>): QueueCo
   const config = Object.fromEntries(
     Object.entries(stored).map(([field, value]) => [field, value === null ? Infinity : value]),
   )
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `encodeConfig` made of one
-  return { ...DEFAULTS, ...config } as QueueConfig
+  return { ...DEFAULTS, ...config }
 }
 
 function checked(config: QueueConfig): QueueConfig | Fault<'bad-queue-config'> {
   const wrong: Record<string, string> = {}
-  for (const [field, range] of Object.entries(RANGES))
-    judge(wrong, field, config[field as keyof QueueConfig], range)
+  const given: Readonly<Record<string, unknown>> = config
+  const backoff: Readonly<Record<string, unknown>> = config.backoff
+  for (const [field, range] of Object.entries(RANGES)) judge(wrong, field, given[field], range)
   for (const [field, range] of Object.entries(BACKOFF_RANGES))
-    judge(wrong, `backoff.${field}`, config.backoff[field as keyof QueueConfig['backoff']], range)
+    judge(wrong, `backoff.${field}`, backoff[field], range)
   for (const [field, choices] of Object.entries(CHOICES))
-    if (!choices.includes(String(config[field as keyof QueueConfig])))
+    if (!choices.some((choice) => choice === given[field]))
       wrong[field] = `one of ${choices.join(', ')}`
   const unknown = Object.keys(config).filter(
     (field) => !(field in DEFAULTS) && field !== 'deadLetterQueue',

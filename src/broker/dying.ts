@@ -10,7 +10,6 @@ import { FAILURES_MAX, FAILURE_REASON_CHARS_MAX } from './limits.ts'
 import { keyOf } from './message-id.ts'
 import { bodyOf, extrasOf, headOf, textOf } from './message-text.ts'
 import type { QueueCore } from './queue-core.ts'
-import { failuresOf } from './receiving.ts'
 import { messagesOf, type Entry } from './shared.ts'
 
 /** A message that leaves for another queue, on its way. */
@@ -82,7 +81,7 @@ export function bury(
     ended(undefined)
     return
   }
-  const failures = failuresOf(core, slot, text)
+  const failures = core.failuresOf(slot, text)
   const dead = failures.length > 0 ? failures : [{ at: core.now, reason }]
   moveTo(core, slot, text, target, { deadLetterOf: core.entry.id, failures: dead }, (outcome) => {
     if (outcome === undefined) core.counts.deadLettered++

@@ -61,13 +61,18 @@ type Note = Readonly<{ n: number; first: number; failures?: readonly Failure[] }
 async function notesIn(core: QueueCore): Promise<ReadonlyMap<string, Note>> {
   const notes = new Map<string, Note>()
   for await (const page of pages(core.shared.journal, core.notes))
-    for (const { key, value } of page) notes.set(key, JSON.parse(value) as Note)
+    for (const { key, value } of page) notes.set(key, noteOf(value))
   return notes
+}
+
+function noteOf(value: string): Note {
+  const note: Note = JSON.parse(value)
+  return note
 }
 
 /** In order of time, as they were: the line of those to be forgotten begins with the oldest. */
 function remember(core: QueueCore, key: string, value: string): void {
-  const { seq, until } = JSON.parse(value) as { seq: number; until: number }
+  const { seq, until }: { seq: number; until: number } = JSON.parse(value)
   const sent = { ok: true, messageId: messageIdOf(seq), seq, duplicate: false } as const
   core.known.set(key, { sent, until, followers: undefined })
 }

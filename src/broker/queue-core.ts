@@ -6,6 +6,7 @@ import type { Ref } from '../kernel/index.ts'
 import { Deque, Heap, type HeapItem } from '../std/index.ts'
 import type { Delivery, Failure, MoveTask, NewMessage, QueueFault, Sent } from './broker.ts'
 import { keyOf } from './message-id.ts'
+import { extrasOf } from './message-text.ts'
 import { QueueState } from './queue-state.ts'
 import type { Leaver } from './dying.ts'
 import type { Reading } from './receiving.ts'
@@ -59,15 +60,16 @@ export type Attempt = Readonly<{
   until: number
 }>
 
-export class QueueCounts {
-  sent = 0
-  received = 0
-  deleted = 0
-  nacked = 0
-  expired = 0
-  deadLettered = 0
-  dropped = 0
-  duplicates = 0
+/** What has happened since the queue woke. */
+export type QueueCounts = {
+  sent: number
+  received: number
+  deleted: number
+  nacked: number
+  expired: number
+  deadLettered: number
+  dropped: number
+  duplicates: number
 }
 
 /** What a queue sets going that ends in a turn of its own. */
@@ -107,7 +109,16 @@ export class QueueCore {
   readings = 0
   redrive: Redrive | undefined
   readonly pastRedrives: MoveTask[] = []
-  readonly counts: QueueCounts = new QueueCounts()
+  readonly counts: QueueCounts = {
+    sent: 0,
+    received: 0,
+    deleted: 0,
+    nacked: 0,
+    expired: 0,
+    deadLettered: 0,
+    dropped: 0,
+    duplicates: 0,
+  }
   purgedAt: number = -Infinity
   /** The numbers of the messages that were loaded, by slot: how a receipt of an earlier start is understood. */
   loaded: Float64Array = new Float64Array(0)
@@ -167,6 +178,11 @@ export class QueueCore {
     this.behind.delete(slot)
     this.failures.delete(slot)
     this.ownLimits.delete(slot)
+  }
+
+  /** How its deliveries failed, as far as that is remembered. */
+  failuresOf(slot: number, text: string): readonly Failure[] {
+    return this.failures.get(slot) ?? extrasOf(text)?.failures ?? []
   }
 
   /** When a message is too old. */

@@ -7,7 +7,7 @@
 import { setup, receive, type Behavior, type Context, type Ref } from '../kernel/index.ts'
 import { READ_LIMIT_MAX, type CommitResult, type StoredRecord } from '../journal/index.ts'
 import { Accident, fault, unreachable } from '../std/index.ts'
-import type { MoveTask, QueueFault, QueueStats } from './broker.ts'
+import type { Failure, MoveTask, QueueFault, QueueStats } from './broker.ts'
 import { bury, remove, type Leaver } from './dying.ts'
 import { PURGE_PAUSE_MS } from './limits.ts'
 import { admitStored, load } from './loading.ts'
@@ -24,7 +24,13 @@ import {
   type Reading,
   type Receive,
 } from './receiving.ts'
-import { beginStep, cancelRedrive, Redrive, REDRIVE_STEP_MS, stepRedrive } from './redriving.ts'
+import {
+  beginStep,
+  cancelRedrive,
+  REDRIVE_STEP_MS,
+  stepRedrive,
+  type Redrive,
+} from './redriving.ts'
 import { send, sendBlocked, type Send } from './sending.ts'
 import { settle, type Settle } from './settling.ts'
 import type { Entry, Shared } from './shared.ts'
@@ -72,6 +78,7 @@ export type SlotReport = Readonly<{
   dueAt: number
   receives: number
   firstReceivedAt: number
+  failures: readonly Failure[] | undefined
 }>
 
 export function queue(shared: Shared, entry: Entry): Behavior<QueueMessage> {
@@ -340,25 +347,22 @@ function isOfTheHouse({ type }: QueueMessage): boolean {
 }
 
 function refuse(message: QueueMessage, reason: QueueFault): void {
-  switch (message.type) {
-    case 'send':
-      return void message.replyTo.tell(message.messages.map(() => reason))
-    case 'settle':
-      return void message.replyTo.tell(message.items.map(() => reason))
-    case 'receive':
-    case 'purge':
-    case 'redrive':
-    case 'cancel-redrive':
-      return void message.replyTo.tell(reason)
-    case 'redrives':
-    case 'states':
-      return void message.replyTo.tell([])
-    default:
-      return undefined
-  }
+  if (message.type === 'send') message.replyTo.tell(message.messages.map(() => reason))
+  else if (message.type === 'settle') message.replyTo.tell(message.items.map(() => reason))
+  else if (message.type === 'redrives' || message.type === 'states') message.replyTo.tell([])
+  else if (
+    message.type === 'receive' ||
+    message.type === 'purge' ||
+    message.type === 'redrive' ||
+    message.type === 'cancel-redrive'
+  )
+    message.replyTo.tell(reason)
 }
 
-function statesOf({ state: { slots } }: QueueCore, seqs: readonly number[]): SlotReport[] {
+function statesOf(
+  { state: { slots }, failures }: QueueCore,
+  seqs: readonly number[],
+): SlotReport[] {
   const wanted = new Set(seqs)
   const found: SlotReport[] = []
   for (
@@ -383,6 +387,7 @@ function statesOf({ state: { slots } }: QueueCore, seqs: readonly number[]): Slo
       dueAt: slots.dueAt[slot]!,
       receives: slots.receives[slot]!,
       firstReceivedAt: slots.firstReceivedAt[slot]!,
+      failures: failures.get(slot),
     })
   }
   return found

@@ -7,7 +7,7 @@
 import type { StoredRecord } from '../journal/index.ts'
 import type { Ref } from '../kernel/index.ts'
 import { fault } from '../std/index.ts'
-import type { Delivery, Failure, QueueFault } from './broker.ts'
+import type { Delivery, QueueFault } from './broker.ts'
 import { expire } from './dying.ts'
 import { DEDUP_MS_FIFO, PARKED_MAX } from './limits.ts'
 import { keyOf } from './message-id.ts'
@@ -236,12 +236,6 @@ function keepAhead(core: QueueCore, texts: ReadonlyMap<string, string>): void {
   }
 }
 
-export function failuresOf(core: QueueCore, slot: number, text: string): readonly Failure[] {
-  return core.failures.get(slot) ?? extrasOf(text)?.failures ?? NO_FAILURES
-}
-
-const NO_FAILURES: readonly Failure[] = []
-
 function deliveryOf(core: QueueCore, slot: number, text: string): Delivery {
   const { slots } = core.state
   const seq = slots.seq[slot]!
@@ -251,7 +245,7 @@ function deliveryOf(core: QueueCore, slot: number, text: string): Delivery {
     ...messageOf(text, seq, {
       receives: slots.receives[slot]!,
       firstReceivedAt: slots.firstReceivedAt[slot]!,
-      failures: failuresOf(core, slot, text),
+      failures: core.failuresOf(slot, text),
     }),
     ...(deadLetterOf !== undefined && { deadLetterOf }),
     receipt: {

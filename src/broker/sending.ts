@@ -24,8 +24,6 @@ export type Send = Readonly<{
   replyTo: Ref<readonly (Sent | QueueFault)[]>
 }>
 
-type Answers = (Sent | QueueFault)[]
-
 export function send(core: QueueCore, { messages, replyTo }: Send): void {
   const { config, paused } = core.entry
   if (paused.send) return refuse(messages, replyTo, sendPaused(core))
@@ -56,111 +54,145 @@ function take(
   messages: readonly NewMessage[],
   replyTo: Ref<readonly (Sent | QueueFault)[]>,
 ): void {
-  const now = core.now
-  const answers: Answers = []
-  const slots: number[] = []
-  const leaving: number[] = []
-  const owns: Known[] = []
-  const records: RecordWrite[] = []
-  const notes: RecordWrite[] = []
-  let bytes = 0
-  /** Answers that others have to give first. */
-  let open = 1
-  const answerIfComplete = (): void => {
-    open--
-    if (open === 0) replyTo.tell(answers)
+  const intake = new Intake(core, replyTo)
+  for (const message of messages) intake.add(message)
+  intake.write()
+}
+
+/** What is taken of one send, until it is durable. */
+class Intake {
+  readonly #core: QueueCore
+  readonly #replyTo: Ref<readonly (Sent | QueueFault)[]>
+  readonly #answers: (Sent | QueueFault)[] = []
+  /** Answers that others have to give first, and our own. */
+  #open = 1
+  readonly #slots: number[] = []
+  /** Who had to go to make room. */
+  readonly #leaving: number[] = []
+  readonly #owns: Known[] = []
+  readonly #records: RecordWrite[] = []
+  readonly #notes: RecordWrite[] = []
+  #bytes = 0
+  readonly #now: number
+
+  constructor(core: QueueCore, replyTo: Ref<readonly (Sent | QueueFault)[]>) {
+    this.#core = core
+    this.#replyTo = replyTo
+    this.#now = core.now
   }
 
-  for (const [index, message] of messages.entries()) {
-    const refusal = judge(core, message) ?? makeRoom(core, message, records, leaving)
-    if (refusal !== undefined) {
-      answers[index] = refusal
-      continue
-    }
+  add(message: NewMessage): void {
+    const core = this.#core
+    const refusal = judge(core, message)
+    if (refusal !== undefined) return void this.#answers.push(refusal)
     const dedupKey = dedupKeyOf(core, message)
     const known = dedupKey === undefined ? undefined : core.known.get(dedupKey)
-    if (known !== undefined && known.until > now) {
-      core.counts.duplicates++
-      answers[index] = { ...known.sent, duplicate: true }
-      if (known.followers !== undefined) {
-        open++
-        known.followers.push((outcome) => {
-          if (outcome !== undefined) answers[index] = outcome
-          answerIfComplete()
-        })
-      }
-      continue
-    }
+    if (known !== undefined && known.until > this.#now) return this.#follow(known)
+    const full = makeRoom(core, message, this.#records, this.#leaving)
+    if (full !== undefined) return void this.#answers.push(full)
+    const sent = this.#admit(message)
+    this.#answers.push(sent)
+    if (dedupKey !== undefined) this.#remember(dedupKey, sent)
+  }
+
+  write(): void {
+    const core = this.#core
+    forgetDedups(core, this.#now, this.#notes)
+    if (this.#slots.length === 0 && this.#leaving.length === 0) return this.#answerIfComplete()
+    core.writing.add({
+      messages: this.#records,
+      notes: this.#notes,
+      bytes: this.#bytes,
+      done: () => this.#done(),
+      failed: (reason) => this.#failed(reason),
+    })
+  }
+
+  /** It was sent before. As long as that is not durable, neither is this. */
+  #follow(known: Known): void {
+    this.#core.counts.duplicates++
+    const index = this.#answers.push({ ...known.sent, duplicate: true }) - 1
+    if (known.followers === undefined) return
+    this.#open++
+    known.followers.push((outcome) => {
+      if (outcome !== undefined) this.#answers[index] = outcome
+      this.#answerIfComplete()
+    })
+  }
+
+  #admit(message: NewMessage): Sent {
+    const core = this.#core
+    const now = this.#now
+    const { config } = core.entry
     const seq = core.shared.nextSeq()
-    const level = core.entry.config.fifo ? 0 : (message.priority ?? 0)
     const own = message.ttlMs === undefined ? Infinity : now + message.ttlMs
     const head = {
       sentAt: now,
-      level,
-      dueAt: now + (message.delayMs ?? core.entry.config.delayMs),
+      level: config.fifo ? 0 : (message.priority ?? 0),
+      dueAt: now + (message.delayMs ?? config.delayMs),
       expiresAt: own,
     }
     const text = textOf(head, extrasOf(message), message.body)
-    const size = bytesOf(message)
     const slot = core.state.admit({
       ...head,
       seq,
       group: message.group ?? '',
       expiresAt: core.expiryOf(now, own),
-      bytes: size,
+      bytes: bytesOf(message),
       receives: 0,
       firstReceivedAt: 0,
       text: undefined,
     })
     core.keepText(slot, text)
     if (own !== Infinity) core.ownLimits.set(slot, own)
-    slots.push(slot)
-    records.push({ collection: core.messages, key: keyOf(seq), value: text })
-    bytes += text.length * 3
-    const sent: Sent = { ok: true, messageId: messageIdOf(seq), seq, duplicate: false }
-    answers[index] = sent
-    if (dedupKey !== undefined) {
-      const until = now + core.entry.config.dedupWindowMs
-      const entry: Known = { sent, until, followers: [] }
-      core.known.delete(dedupKey) // so that the line is in order of time
-      core.known.set(dedupKey, entry)
-      owns.push(entry)
-      const value = JSON.stringify({ seq, until })
-      notes.push({ collection: core.dedups, key: dedupKey, value })
-    }
+    this.#slots.push(slot)
+    this.#records.push({ collection: core.messages, key: keyOf(seq), value: text })
+    this.#bytes += text.length * 3
+    return { ok: true, messageId: messageIdOf(seq), seq, duplicate: false }
   }
-  forgetDedups(core, now, notes)
-  if (slots.length === 0 && leaving.length === 0) return answerIfComplete()
 
-  core.writing.add({
-    messages: records,
-    notes,
-    bytes,
-    done() {
-      const at = core.now
-      for (const slot of slots) core.state.publish(slot, at)
-      for (const slot of leaving) {
-        core.forget(slot)
-        core.state.release(slot)
-      }
-      core.counts.sent += slots.length
-      settle(owns, undefined)
-      answerIfComplete()
-    },
-    failed(reason) {
-      const at = core.now
-      for (const slot of slots) {
-        core.forget(slot)
-        core.state.retract(slot)
-      }
-      for (const slot of leaving) core.state.stay(slot, at)
-      for (const [key, entry] of core.known) if (owns.includes(entry)) core.known.delete(key)
-      settle(owns, reason)
-      for (const [index, answer] of answers.entries())
-        if (answer.ok && !answer.duplicate) answers[index] = reason
-      answerIfComplete()
-    },
-  })
+  #remember(key: string, sent: Sent): void {
+    const { known, dedups, entry } = this.#core
+    const until = this.#now + entry.config.dedupWindowMs
+    const own: Known = { sent, until, followers: [] }
+    known.delete(key) // so that the line is in order of time
+    known.set(key, own)
+    this.#owns.push(own)
+    const value = JSON.stringify({ seq: sent.seq, until })
+    this.#notes.push({ collection: dedups, key, value })
+  }
+
+  #done(): void {
+    const core = this.#core
+    const now = core.now
+    for (const slot of this.#slots) core.state.publish(slot, now)
+    for (const slot of this.#leaving) {
+      core.forget(slot)
+      core.state.release(slot)
+    }
+    core.counts.sent += this.#slots.length
+    settle(this.#owns, undefined)
+    this.#answerIfComplete()
+  }
+
+  #failed(reason: QueueFault): void {
+    const core = this.#core
+    for (const slot of this.#slots) {
+      core.forget(slot)
+      core.state.retract(slot)
+    }
+    for (const slot of this.#leaving) core.state.stay(slot, core.now)
+    for (const [key, known] of core.known) if (this.#owns.includes(known)) core.known.delete(key)
+    settle(this.#owns, reason)
+    for (const [index, answer] of this.#answers.entries())
+      if (answer.ok && !answer.duplicate) this.#answers[index] = reason
+    this.#answerIfComplete()
+  }
+
+  #answerIfComplete(): void {
+    this.#open--
+    if (this.#open === 0) this.#replyTo.tell(this.#answers)
+  }
 }
 
 function settle(owns: readonly Known[], outcome: QueueFault | undefined): void {
