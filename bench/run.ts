@@ -13,10 +13,19 @@ import { REFERENCES } from './references.ts'
 import { entity } from './suites/entity.ts'
 import { journal } from './suites/journal.ts'
 import { kernel } from './suites/kernel.ts'
+import { start } from './suites/start.ts'
+import { stock } from './suites/stock.ts'
 import type { Suite } from './suites/suite.ts'
 import { suspend } from './suites/suspend.ts'
 
-const SUITES: Readonly<Record<string, Suite>> = { kernel, suspend, journal, entity }
+const SUITES: Readonly<Record<string, Suite>> = {
+  kernel,
+  suspend,
+  journal,
+  entity,
+  stock,
+  start,
+}
 const KNOWN_PEERS: Readonly<Record<string, readonly string[]>> = {
   kernel: [...PEERS, ...REFERENCES],
   journal: STORE_NAMES,

@@ -1,16 +1,26 @@
 /**
- * The code in the documents compiles and runs. Each block is a program of its own that imports the
+ * The code in the documents compiles and runs, and commands for a shell print what is shown. Each block is a program of its own that imports the
  * package as its reader would; here those imports lead to the source. Blocks of one page run one after
- * the other in one folder, so that they can import those that have a name, and find what was written.
+ * the other in one folder, so that they can import those that have a name, and find what was written. Commands of one page
+ * run one after the other as well, against a server that was started for the page.
  */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
-import { codeBlocks, documents, type Block } from './docs.ts'
+import {
+  codeBlocks,
+  documents,
+  printsAsShown,
+  shellBlocks,
+  type Block,
+  type ShellBlock,
+} from './docs.ts'
 
 const run = promisify(execFile)
 
@@ -81,6 +91,82 @@ function withSourceImports(code: string): string {
   }
   return rewritten
 }
+
+/** Where the documents say that a server is, which may be somebody's own. */
+const ADDRESS = 'http://127.0.0.1:8470'
+
+/** A server in a process and a folder of its own, as a reader would have started it. */
+class Served {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'docs-served-'))
+  #server: ChildProcess | undefined
+  #url = ''
+
+  async open(): Promise<void> {
+    const main = resolve('src/server/main.ts')
+    this.#server = spawn(process.execPath, [main, 'serve', '--port', '0'], {
+      cwd: this.#folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let said = ''
+    for await (const chunk of this.#server.stdout!.setEncoding('utf8')) {
+      said += String(chunk)
+      this.#url = /"url":"(http:[^"]+)"/.exec(said)?.[1] ?? ''
+      if (this.#url !== '') break
+    }
+    assert.notEqual(this.#url, '', `the server did not say where it is: ${said}`)
+  }
+
+  async close(): Promise<void> {
+    const ended = this.#server?.exitCode === null ? once(this.#server, 'exit') : undefined
+    this.#server?.kill()
+    await ended
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async run({ code, shown }: ShellBlock): Promise<void> {
+    const here = (text: string): string => text.replaceAll(ADDRESS, this.#url)
+    const options = { cwd: this.#folder, timeout: RUN_MS_MAX }
+    const { stdout } = await run('sh', ['-e', '-c', here(code)], options)
+    if (shown === undefined || printsAsShown(stdout, here(shown))) return
+    assert.equal(stdout, here(shown)) // which shows both
+  }
+}
+
+describe('the commands in the documents', { concurrency: 2 }, () => {
+  const blocks = shellBlocks(documents())
+
+  for (const [page, ofPage] of Map.groupBy(blocks, (block) => block.page))
+    describe(page, { concurrency: 1 }, () => {
+      const served = new Served()
+      before(() => served.open())
+      after(() => served.close())
+
+      for (const block of ofPage)
+        test(`${page}:${block.line} prints what is shown`, () => served.run(block))
+    })
+})
+
+describe('a command that prints something else', () => {
+  const text = [
+    '```sh run',
+    'echo one',
+    '```',
+    '```text',
+    'two',
+    '```',
+    '```sh run',
+    'false',
+    '```',
+  ]
+  const [different, failing] = shellBlocks([{ path: 'page.md', text: text.join('\n') }])
+  const served = new Served()
+  after(() => served.close())
+
+  test('fails, as does one that fails itself', async () => {
+    await assert.rejects(served.run(different!), /one/)
+    await assert.rejects(served.run(failing!), /Command failed/)
+  })
+})
 
 describe('the code in the documents', { concurrency: 2 }, () => {
   const blocks = codeBlocks(

@@ -9,8 +9,9 @@ import { describe, test } from 'node:test'
 
 import { createEntities } from '../src/entity/index.ts'
 import { memoryJournal } from '../src/journal/index.ts'
+import { createHttp, loopbackAuthenticator } from '../src/http/index.ts'
 import { createSystem } from '../src/kernel/index.ts'
-import { PRODUCT } from '../src/std/index.ts'
+import { PRODUCT, silentLog, systemClock } from '../src/std/index.ts'
 import {
   brokenLinks,
   codeBlocks,
@@ -155,6 +156,21 @@ describe('metrics', () => {
         [...tableRows(section(page, heading)).keys()].toSorted(),
         leavesOf(metrics).toSorted(),
       )
+  })
+})
+
+describe('metrics of the http layer', () => {
+  test('are those of docs/reference/metrics.md', () => {
+    const page = readFileSync('docs/reference/metrics.md', 'utf8')
+    const http = createHttp({
+      routes: [],
+      authenticator: loopbackAuthenticator(),
+      log: silentLog,
+      clock: systemClock,
+      info: { title: PRODUCT, version: '0' },
+    })
+    const names = http.metrics().map(({ name }) => name)
+    assert.deepEqual([...tableRows(section(page, '## HTTP')).keys()].toSorted(), names.toSorted())
   })
 })
 

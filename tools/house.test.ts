@@ -53,7 +53,7 @@ describe('the package', () => {
   test('refuses the same old Nodes everywhere', () => {
     const [major, minor] = /^>=(\d+)\.(\d+)$/.exec(manifest.engines.node)!.slice(1)
     const guard = readFileSync('tools/node-version.js', 'utf8')
-    const command = readFileSync('src/server/command.ts', 'utf8')
+    const command = readFileSync('src/server/node-version.ts', 'utf8')
     assert.ok(guard.includes(`NEEDED = [${major}, ${minor}]`))
     assert.match(command, new RegExp(`NODE_MAJOR_MIN = ${major}\\b`))
     assert.match(command, new RegExp(`NODE_MINOR_MIN = ${minor}\\b`))

@@ -29,6 +29,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
   'test/kernel/': 'kernel',
   'test/journal/': 'journal',
   'test/entity/': 'entity',
+  'test/stock/': 'stock',
   'src/testkit/given': 'entity',
   'src/testkit/replay': 'entity',
 }
@@ -43,7 +44,11 @@ const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: bool
   { name: 'yaml', folder: 'stock', typeOnly: false }, // locations from a file
 ]
 
-const TEST_PACKAGES: ReadonlySet<string> = new Set(['fast-check', '@cucumber/cucumber'])
+const TEST_PACKAGES: ReadonlySet<string> = new Set([
+  'fast-check',
+  '@cucumber/cucumber',
+  '@cucumber/cucumber/api',
+])
 
 /** What reaches out of the program, and the only files that may. A row comes with its adapter. */
 const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly string[] }>[] = [
@@ -57,13 +62,14 @@ const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly
   { what: 'queueMicrotask', code: /\bqueueMicrotask\b/, granted: ['src/std/clock.ts'] },
   { what: 'Math.random', code: /\bMath\s*\.\s*random\b/, granted: [] },
   { what: 'crypto', code: /(?<![.\w$#])crypto\s*\./, granted: [] },
-  { what: 'fetch', code: /(?<![.\w$#])fetch\s*\(/, granted: [] },
+  { what: 'fetch', code: /(?<![.\w$#])fetch\s*\(/, granted: ['src/http/jwks.ts'] },
 ]
 
 /** Node's own modules: free to all, or granted to the files whose path begins so. */
 const NODE_FREE: ReadonlySet<string> = new Set([
   'node:assert/strict',
   'node:async_hooks',
+  'node:buffer',
   'node:diagnostics_channel',
   'node:events',
   'node:path',
@@ -77,16 +83,22 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/journal/fingerprint.ts',
     'src/entity/internal/codec.ts',
     'src/http/auth.ts', // hashes of tokens
+    'src/http/docs-page.ts', // what a page is known by
     'src/http/jwt.ts', // signatures
     'src/http/jwks.ts', // public keys
   ],
   'node:fs': [
+    'src/http/jwks.ts', // a key set in a file
     'src/server/',
     'src/journal/sqlite/',
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
+  'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
+  'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
-  'node:os': ['src/journal/sqlite/opening.ts'], // the name of the machine
+  'node:net': ['src/http/connections.ts', 'src/server/'],
+  'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine
+  'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
   'node:sqlite': ['src/journal/sqlite/'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it
   'node:worker_threads': ['src/kernel/internal/watchdog', 'src/journal/sqlite/'],

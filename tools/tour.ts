@@ -1,4 +1,4 @@
-/** A tour of the examples, one after another, each with what it shows. `npm start` runs it. */
+/** A tour of the examples, one after another, each with what it shows. `npm run tour` runs it. */
 import { systemClock } from '../src/std/index.ts'
 
 type Example = Readonly<{ title: string; show(print: (line: string) => void): Promise<void> }>

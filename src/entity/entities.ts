@@ -7,14 +7,16 @@
 import type { Fence, Journal, StoredEvent, Subscription } from '../journal/index.ts'
 import type { Handle, System } from '../kernel/index.ts'
 import { freshSeed, lineLog, random, TimerEntry, type Log, type Random } from '../std/index.ts'
-import { changes } from './changes.ts'
+import { changes, changesIn } from './changes.ts'
 import type { AnyEntity, EntityDefinition, EntityKey } from './entity.ts'
 import { ENTITY_MAILBOX_MAX, type Active } from './internal/active.ts'
+import { streamOf } from './internal/codec.ts'
 import { Core, type Limits } from './internal/core.ts'
 import { drain, DRAIN_MS_DEFAULT, DRAIN_TOTAL_MS_DEFAULT } from './internal/draining.ts'
 import { badNumber, reasonOf } from './internal/faults.ts'
 import { read } from './internal/history.ts'
 import type { Trouble } from './internal/kind.ts'
+import { storedReply } from './internal/releasing.ts'
 import { Told } from './internal/request.ts'
 import { ACTIVATIONS_DEFAULT } from './internal/requesting-permit.ts'
 import { retireIfWanted } from './internal/retiring.ts'
@@ -64,6 +66,8 @@ export type EntitiesOptions = Readonly<{
 export type AskOptions = Readonly<{
   /** The same id has one effect and one answer, whichever entity is asked, also after a restart. */
   requestId?: string
+  /** What two requests with the same id are compared by; the entity and its command unless given. */
+  content?: Readonly<Record<string, unknown>>
   /** The command is refused with `version-mismatch` unless the entity has this version. */
   expected?: number
   deadlineMs?: number
@@ -81,6 +85,9 @@ export type Answer<Reply> = Readonly<{
   /** The request id had been answered before, and this is that answer. */
   replayed: boolean
 }>
+
+/** What a request id was answered, and when. */
+export type Answered = Omit<Answer<unknown>, 'replayed'> & Readonly<{ at: number }>
 
 /** When to look at; none of these is the present, several are what all of them leave. */
 export type Moment = Readonly<{
@@ -151,6 +158,14 @@ export interface Entities extends AsyncDisposable {
     id: string,
     moment?: Moment,
   ): Promise<Reading<State>>
+  /** The events of one entity, brought to today's version; a page with none is the end. */
+  history<State, Command, Event, Reply>(
+    of: EntityDefinition<State, Command, Event, Reply>,
+    id: string,
+    page?: Readonly<{ after?: number; limit?: number }>,
+  ): Promise<readonly Change<Event>[]>
+  /** What a request id was answered, as long as it is remembered; nothing while it is on its way. */
+  answered(requestId: string): Promise<Answered | undefined>
   /** Every event of these entities after a position, brought to today's version; in order, resumable. */
   changes<State, Command, Event, Reply>(
     of: EntityDefinition<State, Command, Event, Reply>,
@@ -234,6 +249,22 @@ class Runtime implements Entities {
     moment?: Moment,
   ): Promise<Reading<State>> {
     return read(this.#core.journal, of, id, moment)
+  }
+
+  async history<State, Command, Event, Reply>(
+    of: EntityDefinition<State, Command, Event, Reply>,
+    id: string,
+    page: Readonly<{ after?: number; limit?: number }> = {},
+  ): Promise<readonly Change<Event>[]> {
+    const stream = streamOf({ type: of.type, id })
+    return changesIn([of], await this.#core.journal.readStream(stream, page))
+  }
+
+  async answered(requestId: string): Promise<Answered | undefined> {
+    const stored = await this.#core.journal.lookup(requestId)
+    if (stored === undefined) return undefined
+    const { response, position, at } = stored
+    return { ...storedReply(response), position, at }
   }
 
   changes<State, Command, Event, Reply>(

@@ -18,6 +18,7 @@ export {
 export {
   createEntities,
   type Answer,
+  type Answered,
   type AskOptions,
   type Change,
   type DrainReport,

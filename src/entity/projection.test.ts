@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { memoryJournal, type Journal, type NewEvent } from '../journal/index.ts'
-import { Accident, lineLog } from '../std/index.ts'
+import { Accident, fault, lineLog } from '../std/index.ts'
 import { virtualClock, world } from '../testkit/index.ts'
 import { changes } from './changes.ts'
 import { createEntities, type Change } from './entities.ts'
@@ -37,6 +37,14 @@ async function append(journal: Journal, stream: string, ...events: NewEvent[]): 
   return journal.position()
 }
 
+/** History that cannot be read. */
+function touchFailing(): Touch<string> {
+  return {
+    key: 'a',
+    change: () => Promise.reject(new Accident(fault('damaged', 'a page cannot be read'))),
+  }
+}
+
 describe('a view', () => {
   test('shows what a projection made of every event of its entities', async () => {
     const journal = await memoryJournal()
@@ -55,6 +63,30 @@ describe('a view', () => {
       { key: 'b/c', value: 1 },
     ])
     assert.deepEqual(await view.list('a', { after: 'a', limit: 1 }), [{ key: 'all', value: 3 }])
+  })
+
+  test('rests after a page and then takes all there is at once, unless somebody waits', async () => {
+    const clock = virtualClock()
+    const journal = await memoryJournal()
+    await using view = project(journal, counts, clock)
+    await append(journal, 'account/a', happened('opened'))
+    await idle()
+    assert.equal(view.position, 1)
+
+    const { commits } = journal.stats()
+    for (let n = 0; n < 10; n++) await append(journal, 'account/a', happened('paid'))
+    await idle()
+    assert.equal(view.position, 1)
+    clock.advance(50)
+    await idle()
+    assert.equal(view.position, 11)
+    assert.equal(journal.stats().commits, commits + 11)
+
+    const seen = await append(journal, 'account/a', happened('closed'))
+    assert.equal(await view.get('a', { seen }), 12)
+    await append(journal, 'account/a', happened('opened'))
+    await view.close()
+    await view.ended
   })
 
   test('reads what was written before it, and says when it cannot in time', async () => {
@@ -95,6 +127,38 @@ describe('a view', () => {
     const seen = await append(journal, 'account/a', happened('closed'))
     assert.equal(await view.get('a', { seen }), undefined)
     assert.deepEqual(await view.list(''), [])
+  })
+
+  test('gives many values at once, those that are there', async () => {
+    const journal = await memoryJournal()
+    await using view = project(journal, counts)
+    await append(journal, 'account/a', happened('opened'))
+    const seen = await append(journal, 'account/b', happened('opened'))
+    const keys = [...Array.from({ length: 10_001 }, (_, n) => `none-${n}`), 'b', 'a']
+    assert.deepEqual(Object.fromEntries(await view.getAll(keys, { seen })), { a: 1, b: 1 })
+  })
+
+  test('waits for a value that has to be read elsewhere, in order', async () => {
+    const journal = await memoryJournal()
+    const read: Projection<string> = {
+      name: 'read',
+      version: 1,
+      of: [account],
+      on: ({ key, stored: { seq } }) => [
+        {
+          key: key.id,
+          change: (before = '') =>
+            seq % 2 === 0 ? journal.position().then(() => `${before}${seq}`) : `${before}${seq}`,
+        },
+      ],
+    }
+    const seen = await append(journal, 'account/a', ...Array(4).fill(happened('x')))
+    await using view = project(journal, read)
+    assert.equal(await view.get('a', { seen }), '1234')
+
+    const failing = { ...read, name: 'failing', on: () => [touchFailing()] }
+    const failed = project(journal, failing)
+    await assert.rejects(failed.ended, { code: 'damaged' })
   })
 
   test('goes on where it was, each event once', async () => {

@@ -19,10 +19,13 @@ export type Projection<Value> = Readonly<{
   on: (change: Change<{ type: string }>) => readonly Touch<Value>[]
 }>
 
-/** One value of the view, and what becomes of it; undefined deletes it. */
+/**
+ * One value of the view, and what becomes of it; undefined deletes it. Where the event and the value do
+ * not tell, it may be read from history, up to the event, and is a promise then.
+ */
 export type Touch<Value> = Readonly<{
   key: string
-  change: (before: Value | undefined) => Value | undefined
+  change: (before: Value | undefined) => Value | undefined | Promise<Value | undefined>
 }>
 
 export type ReadOptions = Readonly<{
@@ -35,6 +38,8 @@ export interface View<Value> extends AsyncDisposable {
   /** The last event this view reflects. */
   readonly position: number
   get(key: string, options?: ReadOptions): Promise<Value | undefined>
+  /** Those that are there. */
+  getAll(keys: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, Value>>
   list(
     prefix: string,
     options?: ReadOptions & Readonly<{ after?: string; limit?: number }>,

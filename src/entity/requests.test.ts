@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import type { Accident } from '../std/index.ts'
+import type { AskOptions } from './entities.ts'
 import { account, gate, scene, type Command } from '../../test/entity/scene.ts'
 
+const content = (amount: number): AskOptions => ({
+  requestId: 'r',
+  content: { amount, at: 'a' },
+})
 const deposit = (amount: number): Command => ({ type: 'deposit', amount })
 
 describe('a request id', () => {
@@ -36,6 +42,33 @@ describe('a request id', () => {
       ['command.amount', 'command.type', 'id'],
     ])
     assert.equal(stage.entities.metrics().ledgerMismatches, 3)
+  })
+
+  test('is compared by the content it is given, in place of entity and command', async () => {
+    await using stage = await scene()
+    const first = await stage.ask('a', deposit(5), content(5))
+    assert.deepEqual(await stage.ask('b', { type: 'look' }, content(5)), first)
+    await assert.rejects(
+      stage.ask('a', deposit(5), content(6)),
+      (error: Accident) => String(error.detail['fields']) === 'amount',
+    )
+  })
+
+  test('can be asked for its answer and for the events it led to', async () => {
+    await using stage = await scene()
+    const { entities, earth } = stage
+    await stage.ask('a', deposit(1))
+    const { reply, version, position } = await earth.until(
+      entities.ask(account, 'a', deposit(5), { requestId: 'r', actor: 'ada' }),
+    )
+    const { at } = (await entities.history(account, 'a'))[1]!.stored
+    assert.deepEqual(await entities.answered('r'), { reply, version, position, at })
+    assert.equal(await entities.answered('s'), undefined)
+    const [second, ...none] = await entities.history(account, 'a', { after: 1, limit: 5 })
+    assert.deepEqual(none, [])
+    assert.deepEqual(second?.event, { type: 'deposited', amount: 5 })
+    assert.deepEqual([second?.stored.requestId, second?.stored.actor], ['r', 'ada'])
+    assert.deepEqual(await entities.history(account, 'nobody'), [])
   })
 
   test('that is on its way is not sent again: whoever repeats it is told what comes of it', async () => {

@@ -12,7 +12,8 @@ import { fault, isFault, type Fault } from '../std/index.ts'
 export type Principal = Readonly<{
   subject: string
   name?: string
-  via: 'loopback' | 'token' | 'jwt'
+  /** `open` is anybody, at a route that asks for nothing. */
+  via: 'loopback' | 'token' | 'jwt' | 'open'
   /** Words such as `stock:count:read`, or patterns: `*`, `*:read`, `stock:*`. */
   permissions: ReadonlySet<string>
   /** Absent means everywhere. */
@@ -38,6 +39,8 @@ const EVERYTHING: Principal = {
   via: 'loopback',
   permissions: new Set(['*']),
 }
+
+export const ANYBODY: Principal = { subject: 'anybody', via: 'open', permissions: new Set() }
 
 /** Whoever reaches the machine's own address may do everything; for development. */
 export function loopbackAuthenticator(): Authenticator {

@@ -8,7 +8,30 @@ export {
   type Principal,
   type StaticToken,
 } from './auth.ts'
-export { defaultLimits, type HttpLimits } from './limits.ts'
+export { feed, type FeedItem } from './feed.ts'
+export type { Http, HttpOptions, Injected, InjectedAnswer } from './http.ts'
+export { keySet, keySetFile, keySetUrl, type KeySetLoader, type KeySource } from './jwks.ts'
+export { jwtAuthenticator, type JwtOptions } from './jwt.ts'
+export {
+  BODY_BYTES_DEFAULT,
+  defaultLimits,
+  HEADER_BYTES_DEFAULT,
+  HEADERS_DEFAULT,
+  JSON_DEPTH_MAX,
+  PARAM_CHARS_MAX,
+  QUERY_FIELDS_MAX,
+  type HttpLimits,
+} from './limits.ts'
+export {
+  EXPOSITION_TYPE,
+  expositionOf,
+  type HistogramSample,
+  type Labels,
+  type Metric,
+  type Sample,
+} from './metrics.ts'
+export { openapiOf, type ApiInfo } from './openapi.ts'
+export { defaultPolicy, permissionsOfRoles, policyShape, type Policy } from './policy.ts'
 export { problem } from './problem.ts'
 export {
   json,
@@ -23,6 +46,7 @@ export {
   type Route,
   type RouteDefinition,
 } from './route.ts'
+export { createHttp } from './server.ts'
 export {
   custom,
   flag,

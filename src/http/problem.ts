@@ -18,18 +18,18 @@ export function problem(
   headers?: Readonly<Record<string, string>>,
 ): Reply {
   const { code, message, detail } = refusal
+  const members = {
+    type: `urn:${PRODUCT}:fault:${code}`,
+    title: titleOf(code),
+    status,
+    detail: message,
+    code,
+  }
   return {
     status,
     headers: headers === undefined ? HEADERS : { ...HEADERS, ...headers },
-    body: {
-      ...detail,
-      type: `urn:${PRODUCT}:fault:${code}`,
-      title: titleOf(code),
-      status,
-      detail: message,
-      code,
-      ...extra,
-    },
+    // First and again: in this order, and no fact of a fault may stand in their place.
+    body: { ...members, ...detail, ...members, ...extra },
   }
 }
 

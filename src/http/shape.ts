@@ -202,21 +202,22 @@ export function readShape<T>(
   value: unknown,
 ): Readonly<{ ok: true; value: T }> | Fault<'bad-input'> {
   const issues: Issue[] = []
-  if (value === undefined || value === null) {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without one, T includes undefined
-    if (of.isOptional) return { ok: true, value: of.fallback as T }
-    // Nothing at all is an object without fields, so that every missing field is named.
-    const read = of.schema['type'] === 'object' ? of.read({}, '', issues) : undefined
-    if (read !== undefined) return { ok: true, value: read }
-    if (issues.length === 0) issues.push(missing('', of))
-    return badInput(issues)
-  }
-  const read = of.read(value, '', issues)
+  const read = readAll(of, value, issues)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- undefined comes with an issue
   return issues.length === 0 ? { ok: true, value: read as T } : badInput(issues)
 }
 
-function badInput(issues: readonly Issue[]): Fault<'bad-input'> {
+/** Reads a whole value, which may be absent; an absent object is one without fields. */
+export function readAll<T>(of: Shape<T>, value: unknown, issues: Issue[]): T | undefined {
+  if (value !== undefined && value !== null) return of.read(value, '', issues)
+  if (of.isOptional) return of.fallback
+  const before = issues.length
+  const read = of.schema['type'] === 'object' ? of.read({}, '', issues) : undefined
+  if (read === undefined && issues.length === before) issues.push(missing('', of))
+  return read
+}
+
+export function badInput(issues: readonly Issue[]): Fault<'bad-input'> {
   const named = issues.slice(0, ISSUES_NAMED_MAX)
   const paths = (problem: Issue['problem']): string[] =>
     named.filter((issue) => issue.problem === problem).map(({ path }) => path)
@@ -268,14 +269,14 @@ function refuseUnknown(
   }
 }
 
-/** The candidate that a slip of the keyboard may have meant: at most a third of it differs. */
+/** The candidate that a slip of the keyboard may have meant: two letters differ, or a third of it. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Infinity
   for (const candidate of candidates) {
     const distance = editsBetween(name.toLowerCase(), candidate.toLowerCase())
-    if (distance < bestDistance && distance <= Math.max(1, candidate.length / 3))
-      [best, bestDistance] = [candidate, distance]
+    const most = Math.min(Math.max(2, candidate.length / 3), candidate.length - 1)
+    if (distance < bestDistance && distance <= most) [best, bestDistance] = [candidate, distance]
   }
   return best
 }

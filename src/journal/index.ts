@@ -43,6 +43,7 @@ export {
   type SqliteJournal,
   type SqliteJournalOptions,
 } from './sqlite/engine.ts'
-export { repairDirectory, verifyDirectory } from './sqlite/errand.ts'
+export { describeDirectory, type DirectoryReport } from './sqlite/describe.ts'
+export { repairDirectory, restoreDirectory, verifyDirectory } from './sqlite/errand.ts'
 export type { RepairOptions } from './sqlite/repair.ts'
 export type { Finding, FindingType, Loss, RepairReport, VerifyReport } from './sqlite/report.ts'

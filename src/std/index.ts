@@ -12,6 +12,7 @@ export {
   type LogFields,
   type LogLevel,
 } from './log.ts'
+export { plainFields, plainText, type PlainFields } from './plain.ts'
 export { PRODUCT } from './product.ts'
 export { freshId, freshSeed, random, type Random } from './random.ts'
 export { steadyClock, type SteadyClock } from './steady-clock.ts'

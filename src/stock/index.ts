@@ -1,4 +1,7 @@
 /** Stock: how much of each product is where, and how that came about. */
+export { stockRoutes, type StockRoutesOptions } from './api/routes.ts'
+export type { CountBody, DeliveryBody, MoveBody, Operation, SaleBody } from './bodies.ts'
+export { isoOf, timeOf } from './time.ts'
 export {
   isTracked,
   TRACKED_ROLE,
@@ -8,6 +11,24 @@ export {
   type LocationDirectory,
   type LocationTree,
 } from './locations/directory.ts'
+export { listedLocations } from './locations/file.ts'
+export {
+  openRegistry,
+  type LocationRegistry,
+  type Registered,
+  type RegistryBy,
+  type RegistryRefusal,
+} from './locations/registry.ts'
+export {
+  remoteLocations,
+  type RemoteCounts,
+  type RemoteLocations,
+  type RemoteOptions,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from './locations/remote.ts'
+export { httpTransport, type HttpTransport } from './locations/transport.ts'
 export {
   ID_ENCODED_CHARS_MAX,
   isId,
@@ -22,6 +43,8 @@ export {
   DELIVERY_PRODUCTS_MAX,
   FUTURE_SKEW_MS_DEFAULT,
   MOVE_REASONS,
+  stockPot,
+  stockPotWith,
   type CountReason,
   type DeliveryLine,
   type MoveReason,
@@ -40,36 +63,34 @@ export {
   quantityOf,
   type Quantity,
 } from './quantity.ts'
-export type {
-  By,
-  Count,
-  CountBody,
-  Delivery,
-  DeliveryBody,
-  ExplainQuestion,
-  Explanation,
-  HistoryEntry,
-  HistoryQuestion,
-  Level,
-  LevelBody,
-  LevelNode,
-  LevelQuestion,
-  Listed,
-  Move,
-  MoveBody,
-  MoveReport,
-  PotLevel,
-  PotReport,
-  Recorded,
-  RequestReport,
-  Sale,
-  SaleBody,
-  Standing,
-  Stock,
-  StockChange,
-  StockHealth,
-  StockMetric,
-  StockPage,
-  StockReadRefusal,
-  StockRefusal,
+export {
+  createStock,
+  type By,
+  type Count,
+  type Delivery,
+  type ExplainQuestion,
+  type Explanation,
+  type HistoryEntry,
+  type HistoryQuestion,
+  type Level,
+  type LevelBody,
+  type LevelNode,
+  type LevelQuestion,
+  type Listed,
+  type Move,
+  type MoveReport,
+  type PotLevel,
+  type PotReport,
+  type Recorded,
+  type RequestReport,
+  type Sale,
+  type Standing,
+  type Stock,
+  type StockChange,
+  type StockHealth,
+  type StockMetric,
+  type StockOptions,
+  type StockPage,
+  type StockReadRefusal,
+  type StockRefusal,
 } from './stock.ts'

@@ -36,8 +36,9 @@ export function potPlace(key: string): PotPlace | undefined {
 }
 
 export function encodedId(id: string): string {
-  assert(isId(id), 'ids are checked before they come here')
-  return encodeURIComponent(id)
+  const encoded = encodeURIComponent(id)
+  assert(id !== '' && encoded.length <= ID_ENCODED_CHARS_MAX, 'ids are checked where they come in')
+  return encoded
 }
 
 export function decodedId(encoded: string): string | undefined {

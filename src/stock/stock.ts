@@ -7,9 +7,12 @@
  * Quantities and times come in as they are kept (`quantityOf`, `timeOf`) and checked: positive where
  * something moves, not negative where it is counted, ids that are ids. Bodies are what goes out as JSON.
  */
-import type { EntityPhase } from '../entity/index.ts'
-import type { Fault } from '../std/index.ts'
-import type { CountReason, DeliveryLine, MoveReason, PotEvent } from './pot.ts'
+import type { Entities, EntityPhase } from '../entity/index.ts'
+import type { Fault, Log } from '../std/index.ts'
+import type { LocationDirectory } from './locations/directory.ts'
+import type { CountBody, DeliveryBody, MoveBody, SaleBody } from './bodies.ts'
+import { createFacade } from './facade.ts'
+import type { CountReason, DeliveryLine, MoveReason, PotEvent, PotRules } from './pot.ts'
 import type { Quantity } from './quantity.ts'
 
 export type By = Readonly<{
@@ -56,44 +59,6 @@ export type Count = Readonly<{
   quantity: Quantity
   reason: CountReason
   countedAt: number
-}>
-
-/** Times in bodies are ISO-8601 in UTC. */
-export type DeliveryBody = Readonly<{
-  requestId: string
-  locationId: string
-  supplierId: string
-  supplierRef: string
-  deliveredAt: string
-  products: readonly Readonly<{ productId: string; quantity: number }>[]
-}>
-
-export type SaleBody = Readonly<{
-  requestId: string
-  locationId: string
-  productId: string
-  quantitySold: number
-  soldAt: string
-}>
-
-export type MoveBody = Readonly<{
-  requestId: string
-  moveId: string
-  sourceLocationId: string
-  destinationLocationId: string
-  productId: string
-  quantity: number
-  reason: MoveReason
-  movedAt: string
-}>
-
-export type CountBody = Readonly<{
-  requestId: string
-  location: string
-  productId: string
-  quantity: number
-  reason: CountReason
-  countedAt: string
 }>
 
 export type StockRefusal =
@@ -143,6 +108,7 @@ export type LevelQuestion = Readonly<{
   asOf?: number
   /** As it was believed to be at that time. */
   asAt?: number
+  /** The view has got this far; unless given, to the last write that this stock has answered. */
   seen?: number
   trace?: string
 }>
@@ -338,6 +304,17 @@ export type StockMetric = Readonly<{
 type Refused = Fault<StockRefusal>
 type Unread = Fault<StockReadRefusal>
 
+export type StockOptions = Readonly<{
+  entities: Entities
+  locations: LocationDirectory
+  /** Is told of writes that failed for reasons of ours. */
+  log?: Log
+  /** What is not said is as by default: five minutes, open books, and oversold sales accepted. */
+  options?: Partial<PotRules>
+  /** Whether history can be written, for `health`. */
+  isStorageUp?: () => boolean
+}>
+
 export interface Stock extends AsyncDisposable {
   deliver(delivery: Delivery, by: By): Promise<Recorded<DeliveryBody> | Refused>
   sell(sale: Sale, by: By): Promise<Recorded<SaleBody> | Refused>
@@ -355,7 +332,7 @@ export interface Stock extends AsyncDisposable {
   moveOf(moveId: string, seen?: number): Promise<Readonly<{ ok: true; move: MoveReport }> | Unread>
   moves(page?: StockPage): Promise<Listed<MoveReport> | Unread>
   /** Every event after a position, in order, for as long as it is read; ends when the stock is closed. */
-  changes(after: number): AsyncIterableIterator<StockChange>
+  changes(after: number): AsyncIterableIterator<StockChange, undefined>
   /** Pots that are awake or in trouble, by key. */
   pots(page?: Readonly<{ after?: string; limit?: number }>): Listed<PotReport>
   pot(key: string): Promise<Readonly<{ ok: true; pot: PotReport }> | Unread>
@@ -365,4 +342,9 @@ export interface Stock extends AsyncDisposable {
   metrics(): readonly StockMetric[]
   /** Ends the projection and the feeds. The entities are the caller's. */
   close(): Promise<void>
+}
+
+/** One for a runtime: it starts the projection of levels, which whoever starts it again takes over. */
+export function createStock(options: StockOptions): Stock {
+  return createFacade(options)
 }

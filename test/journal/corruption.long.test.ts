@@ -1,4 +1,4 @@
-/** 100 000 corruptions of journals; see `corruption-kinds.long.test.ts`. */
+/** 100 000 corruptions of journals; see `corruption.slow.test.ts`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
@@ -10,6 +10,6 @@ test('100 000 corruptions are found, kept from readers and repaired', (t) => {
 
   const outcome = campaign({ seed, corruptions: 100_000, each: 100 })
 
-  t.diagnostic(printed(outcome, seed))
-  assert.deepEqual(outcome.wrong, [])
+  t.diagnostic(`seed ${seed}, ${printed(outcome)}`)
+  assert.deepEqual(outcome.wrong, [], `seed ${seed}`)
 })

@@ -20,6 +20,8 @@ export class Arrivals {
   readonly #view: string
   readonly #clock: Clock
   readonly #waiting = new Set<Waiting>()
+  /** Told when somebody begins to wait. */
+  onAwaited: (() => void) | undefined
   #position = 0
   #ended: Accident<'view-ended'> | undefined
 
@@ -43,7 +45,12 @@ export class Arrivals {
       })
       const waiting: Waiting = { seen, timer, resolve, reject }
       this.#waiting.add(waiting)
+      this.onAwaited?.()
     })
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0
   }
 
   arrive(position: number): void {

@@ -157,8 +157,7 @@ export class Outbox {
       })
       this.#failures = 0
       if (this.#isStale) this.#isStale = false
-      else if (this.#unread === after)
-        this.#unread = page.at(-1)?.key
+      else if (this.#unread === after) this.#unread = page.at(-1)?.key
       for (const record of page) this.#addStored(record)
     } catch (error) {
       this.#core.log.warn('the outbox could not be read', reasonOf(error))

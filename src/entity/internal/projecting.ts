@@ -5,9 +5,13 @@
  * effect once: after a crash the view goes on from the stored position, and whoever starts the projection
  * a second time takes it over. A view that cannot go on rejects `ended` and every read from there on; only
  * a journal that is full or overloaded is waited for.
+ *
+ * Between two pages a view rests while nobody waits for it: under load it then takes many events at a
+ * time, and leaves the journal to those who write.
  */
 import {
   BATCH_BYTES_MAX,
+  READ_LIMIT_MAX,
   type Journal,
   type RecordWrite,
   type StoredEvent,
@@ -27,6 +31,8 @@ const VALUES_MAX = 4_096
 const VALUES_BYTES_MAX = BATCH_BYTES_MAX / 2
 /** A view that no event touches stores its position once in so many events. */
 const POSITION_EVERY = 1_000
+/** How long a view rests after a page, unless somebody waits for the next. */
+const REST_MS = 50
 /** How long a view waits before it tries again what the journal could not do. */
 const RETRY_MS = 1_000
 const TRANSIENT: ReadonlySet<string> = new Set([
@@ -45,7 +51,8 @@ export class Projecting<Value> implements View<Value> {
   readonly #collection: string
   readonly #fence: string
   readonly #arrivals: Arrivals
-  readonly #closing = Promise.withResolvers<void>()
+  /** Ends the pause that it is in. */
+  #wake: (() => void) | undefined
   #isClosed = false
   #token = 0
   #storedPosition = 0
@@ -72,6 +79,20 @@ export class Projecting<Value> implements View<Value> {
     return record === undefined ? undefined : valueOf(this.#projection, record.value)
   }
 
+  async getAll(
+    keys: readonly string[],
+    options: ReadOptions = {},
+  ): Promise<ReadonlyMap<string, Value>> {
+    await this.#arrivals.seen(options)
+    const values = new Map<string, Value>()
+    for (let n = 0; n < keys.length; n += READ_LIMIT_MAX) {
+      const some = keys.slice(n, n + READ_LIMIT_MAX)
+      for (const { key, value } of await this.#journal.getRecords(this.#collection, some))
+        values.set(key, valueOf(this.#projection, value))
+    }
+    return values
+  }
+
   async list(
     prefix: string,
     options: ReadOptions & Readonly<{ after?: string; limit?: number }> = {},
@@ -87,7 +108,7 @@ export class Projecting<Value> implements View<Value> {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#closing.resolve()
+    this.#wake?.()
     await this.#subscription?.close()
     await this.ended.catch(() => undefined) // whoever looks at `ended` is told why
   }
@@ -119,16 +140,29 @@ export class Projecting<Value> implements View<Value> {
         return
       } catch (error) {
         if (!(error instanceof Accident) || !TRANSIENT.has(error.code)) throw error
-        await this.#pause()
+        await this.#pause(RETRY_MS)
       }
     }
   }
 
-  async #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = this.#clock.setTimer(this.#clock.monotonic() + RETRY_MS, resolve)
-    await Promise.race([promise, this.#closing.promise])
-    timer.cancel()
+  async #rest(): Promise<void> {
+    const arrivals = this.#arrivals
+    if (arrivals.isAwaited) return
+    arrivals.onAwaited = () => this.#wake?.()
+    await this.#pause(REST_MS)
+    arrivals.onAwaited = undefined
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#isClosed) return
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.setTimer(this.#clock.monotonic() + ms, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+    this.#wake = undefined
   }
 
   /** Deletes what earlier versions of the projection have left, a page at a time. */
@@ -156,7 +190,10 @@ export class Projecting<Value> implements View<Value> {
     this.#arrivals.arrive(this.#storedPosition)
     this.#subscription = this.#journal.subscribe({
       after: this.#storedPosition,
-      handle: (events) => this.#take(events),
+      handle: async (events) => {
+        await this.#take(events)
+        await this.#rest()
+      },
     })
     await this.#subscription.ended
   }
@@ -188,7 +225,7 @@ export class Projecting<Value> implements View<Value> {
     if (isDivisible && keys.size > VALUES_MAX) return undefined
     const stored = await this.#journal.getRecords(this.#collection, [...keys])
     const before = new Map(stored.map(({ key, value }) => [key, value]))
-    const writes = writesOf(projection, this.#collection, touches, before)
+    const writes = await writesOf(projection, this.#collection, touches, before)
     return isDivisible && bytesOf(writes) > VALUES_BYTES_MAX ? undefined : writes
   }
 

@@ -59,9 +59,12 @@ export function replay(
   { response, position }: Readonly<Pick<StoredAnswer, 'response' | 'position'>>,
 ): void {
   request.core.counts.ledgerHits++
+  request.conclude({ ...storedReply(response), position, replayed: true })
+}
+
+export function storedReply(response: string): Readonly<{ reply: unknown; version: number }> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accept`
-  const { reply, version } = JSON.parse(response) as { reply: unknown; version: number }
-  request.conclude({ reply, version, position, replayed: true })
+  return JSON.parse(response) as { reply: unknown; version: number }
 }
 
 export function mismatch(request: Request, fields: readonly string[]): void {

@@ -111,13 +111,13 @@ function joined(
 }
 
 function askingOf(kind: Kind, id: string, command: unknown, options: AskOptions): Asking {
-  const { requestId, expected, actor, trace } = options
+  const { requestId, content, expected, actor, trace } = options
   if (expected !== undefined && !(Number.isSafeInteger(expected) && expected >= 0))
     throw badNumber('expected', expected, 'a version: a whole number from 0')
   return {
     ...(requestId !== undefined && {
       requestId: named('requestId', requestId),
-      fingerprint: fingerprintOf(fieldsOf(kind, id, command)),
+      fingerprint: fingerprintOf(content ?? fieldsOf(kind, id, command)),
     }),
     ...(expected !== undefined && { expected }),
     ...(actor !== undefined && { actor: named('actor', actor) }),

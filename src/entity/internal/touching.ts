@@ -22,19 +22,19 @@ export function touchesOf<Value>(
 }
 
 /** The records that the touches change, where `before` says what is stored. */
-export function writesOf<Value>(
+export async function writesOf<Value>(
   projection: Projection<Value>,
   collection: string,
   touches: readonly Touching<Value>[],
   before: ReadonlyMap<string, string>,
-): readonly RecordWrite[] {
+): Promise<readonly RecordWrite[]> {
   const values = new Map<string, Value | undefined>()
   for (const [key, stored] of before) values.set(key, valueOf(projection, stored))
-  for (const { key, change, by } of touches)
-    values.set(
-      key,
-      naming(projection, by, () => change(values.get(key))),
-    )
+  for (const { key, change, by } of touches) {
+    const after = naming(projection, by, () => change(values.get(key)))
+    // What it rejects with is what the journal could not read, which has a name of its own.
+    values.set(key, after instanceof Promise ? await after : after)
+  }
   return [...values].flatMap(([key, value]): RecordWrite[] => {
     const after: string | undefined = JSON.stringify(value)
     if (after === before.get(key)) return []

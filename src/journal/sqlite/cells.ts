@@ -34,6 +34,8 @@ export type PageContent = Readonly<{
   last?: number
   /** Cells that made no sense. */
   skipped: number
+  /** Pages that overflow leads to which does not end as it should: they are no part of a tree. */
+  astray: readonly number[]
 }>
 
 const KINDS: Readonly<Record<number, PageKind>> = {
@@ -59,17 +61,16 @@ export function contentOf(pages: Pages, page: Buffer, number: number): PageConte
   const free = freeRangesOf(page, at, pointers + 2 * count)
 
   const cells: Cell[] = []
+  const astray: number[] = []
   for (let n = 0; n < count; n++) {
     const start = page.readUInt16BE(pointers + 2 * n)
-    const cell = cellAt(pages, page, { start, kind })
+    const cell = cellAt(pages, page, { start, kind, astray })
     if (cell === undefined) continue
     const outside = free.some(([from, to]) => cell.start < to && cell.end > from)
     cells.push(outside ? { ...cell, outside } : cell)
   }
   const skipped = stated - cells.length
-  return inner
-    ? { kind, cells, last: page.readUInt32BE(at + 8), skipped }
-    : { kind, cells, skipped }
+  return { kind, cells, skipped, astray, ...(inner && { last: page.readUInt32BE(at + 8) }) }
 }
 
 /** Where the page says that no cell is: between the pointers and the first cell, and in its free blocks. */
@@ -90,7 +91,7 @@ function freeRangesOf(page: Buffer, at: number, pointersEnd: number): [number, n
 function cellAt(
   pages: Pages,
   page: Buffer,
-  { start, kind }: { start: number; kind: PageKind },
+  { start, kind, astray }: { start: number; kind: PageKind; astray: number[] },
 ): Cell | undefined {
   const reader = { bytes: page, at: start }
   const inner = kind === 'index-inner' || kind === 'table-inner'
@@ -113,6 +114,7 @@ function cellAt(
       ? overflowing(pages, page.subarray(reader.at, end), length)
       : { payload: page.subarray(reader.at, localEnd), overflow: NONE }
   const values = payload && valuesOf(payload)
+  if (values === undefined) astray.push(...overflow)
   return values && { ...base, ...(rowid !== undefined && { rowid }), values, end, overflow }
 }
 
@@ -131,25 +133,26 @@ function shareOf(pageBytes: number, parts: number): number {
 
 type Payload = Readonly<{ payload?: Buffer; overflow: readonly number[] }>
 
-/** `begin` ends with the number of the first overflow page. Each page of the chain is met once. */
+/**
+ * `begin` ends with the number of the first overflow page. Each page of the chain is met once; without a
+ * payload it does not end as it should.
+ */
 function overflowing(pages: Pages, begin: Buffer, length: number): Payload {
   const parts = [begin.subarray(0, -4)]
   const met = new Set<number>()
   let missing = length - (begin.length - 4)
   let next = begin.readUInt32BE(begin.length - 4)
   while (missing > 0) {
-    if (next < 2 || next > pages.count || met.has(next)) return { overflow: NONE }
+    const page = next < 2 || next > pages.count || met.has(next) ? undefined : pages.page(next)
+    if (page === undefined) return { overflow: [...met] }
     met.add(next)
-    const page = pages.page(next)
-    if (page === undefined) return { overflow: NONE }
     const part = page.subarray(4, 4 + Math.min(missing, page.length - 4))
     parts.push(part)
     missing -= part.length
     next = page.readUInt32BE(0)
   }
-  return next === 0
-    ? { payload: Buffer.concat(parts, length), overflow: [...met] }
-    : { overflow: NONE }
+  const overflow = [...met]
+  return next === 0 ? { payload: Buffer.concat(parts, length), overflow } : { overflow }
 }
 
 /** A record: the length of its header, the type of each value, then the values. */

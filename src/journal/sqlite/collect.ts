@@ -21,6 +21,10 @@ export type Collected = {
   readonly wrongDigests: Map<number, DigestRow>
   /** Of several versions of the row of a stream the one that has most events is the last. */
   readonly grow: StatementSync
+  /** Deletes an older answer to the same request. */
+  readonly forget: StatementSync
+  /** Deletes an older token of the same fence. */
+  readonly release: StatementSync
 }
 
 export type KeyedTable = 'records' | 'snapshots' | 'fences'
@@ -35,6 +39,8 @@ export function collect(pages: Pages, database: DatabaseSync): Collected {
     for (const beside of BESIDE)
       database.exec(`create temp table ${beside}_${name} as select * from ${name}`)
   const grow = database.prepare('update streams set version = max(version, ?) where id = ?')
+  const forget = database.prepare('delete from ledger where key = ? and id < ?')
+  const release = database.prepare('delete from fences where name = ? and token < ?')
   const collected: Collected = {
     pages,
     database,
@@ -42,6 +48,8 @@ export function collect(pages: Pages, database: DatabaseSync): Collected {
     wrongStreams: new Map(),
     wrongDigests: new Map(),
     grow,
+    forget,
+    release,
   }
   const put = putter(database)
   for (const found of salvage(pages)) {
@@ -126,9 +134,9 @@ function keep(collected: Collected, found: FoundRow, put: Put): void {
         collected.digests.set(found.row.id, found.row)
       return
     case 'ledger':
-      // An answer that was forgotten may still be found on a page that was given back.
-      if (found.row.id >= (collected.anchor?.ledger_first ?? 0)) put('ledger', found.row)
-      return
+      // A key comes back when it was forgotten: whichever row has it first, the last one keeps it.
+      collected.forget.run(found.row.key, found.row.id)
+      return put('ledger', found.row)
     case 'streams':
       put('streams', found.row)
       collected.grow.run(found.row.version, found.row.id)
@@ -140,6 +148,8 @@ function keep(collected: Collected, found: FoundRow, put: Put): void {
     case 'snapshots':
       return put('snapshots', found.row, found.standing)
     case 'fences':
-      return put('fences', found.row, found.standing)
+      // Tokens only grow, so of several the largest is the last.
+      collected.release.run(found.row.name, found.row.token)
+      return put('fences', found.row)
   }
 }

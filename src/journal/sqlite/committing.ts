@@ -33,7 +33,7 @@ type Pending = Waiting &
   )
 
 /** So many commits or bytes leave at once, even while the running code goes on. */
-const SEND_COMMITS = 128
+const SEND_COMMITS = 112
 const SEND_BYTES = 262_144
 
 const NO_VERSIONS: readonly number[] = Object.freeze([])
@@ -82,8 +82,8 @@ export class Committing {
       for (const append of streams) events += append.events.length
       const sinceMs = this.#since()
       const bytes = this.#outgoing.batch(batch, chars)
-      const waiting = { reject, bytes, sinceMs }
-      this.#add({ type: 'batch', resolve, events, records: records.length, ...waiting })
+      const { length } = records
+      this.#add({ type: 'batch', resolve, reject, bytes, sinceMs, events, records: length })
     })
   }
 

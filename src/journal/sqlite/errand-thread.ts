@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 import { Accident, unreachable, type Fault } from '../../std/index.ts'
-import { backupTables } from './backup.ts'
+import { backupTables, restoreBackup } from './backup.ts'
 import type { Errand, Outcome } from './errand.ts'
 import { inspectNow } from './inspect.ts'
 import { repairNow } from './repair.ts'
@@ -43,6 +43,8 @@ async function run(): Promise<Outcome[Errand['type']]> {
       return inspectNow(errand.directory)
     case 'repair':
       return repairNow(errand.directory, errand.options)
+    case 'restore':
+      return restoreBackup(errand.backup, errand.directory)
     default:
       return unreachable(errand)
   }

@@ -14,12 +14,14 @@ export type Errand =
   | Readonly<{ type: 'backup'; file: string; target: string }>
   | Readonly<{ type: 'inspect'; directory: string }>
   | Readonly<{ type: 'repair'; directory: string; options: RepairOptions }>
+  | Readonly<{ type: 'restore'; backup: string; directory: string }>
 
 export type Outcome = {
   verify: VerifyReport
   backup: undefined
   inspect: VerifyReport
   repair: RepairReport
+  restore: VerifyReport
 }
 
 /** Looks for damage in a directory that no journal has open. Throws `journal-in-use` otherwise. */
@@ -36,6 +38,14 @@ export function repairDirectory(
   options: RepairOptions = {},
 ): Promise<RepairReport> {
   return runErrand({ type: 'repair', directory, options })
+}
+
+/**
+ * Makes a journal out of a backup, or of a copy of a directory that nobody used. The directory may be there
+ * if it is empty; throws `target-exists` otherwise, and `damaged` where the backup is not whole.
+ */
+export function restoreDirectory(backup: string, directory: string): Promise<VerifyReport> {
+  return runErrand({ type: 'restore', backup, directory })
 }
 
 /** When `signal` is aborted the thread ends at once, and what it made is left unfinished. */

@@ -1,21 +1,24 @@
 /**
  * From the desk into the tables.
  *
- * Items are filed one by one within an open transaction and leave the desk as they are, so a reader
- * of both finds each in one place. The transaction ends between two groups only: it is what makes
+ * Items are filed within an open transaction and leave the desk at the same time, so a reader of both
+ * finds each in one place. The transaction ends between two groups only: it is what makes
  * `anchor.filed` true. If it fails, what it took from the desk is laid there again, from the groups,
  * which are kept until they are durable in the tables. The same goes for a transaction that SQLite has
  * rolled back by itself: whatever is done next finds it undone.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Deque, unreachable } from '../../std/index.ts'
-import { Desk, type Item } from './desk.ts'
+import { Desk, type DeskRecord, type Item } from './desk.ts'
 import type { Group } from './intake.ts'
 import { Reading } from './reading.ts'
 import { Tables } from './tables.ts'
 
 /** What is written to the tables before their log is carried over into the file. */
 const CHECKPOINT_BYTES = 8_388_608
+
+/** Records of one collection that are filed together. */
+type Run = Readonly<{ keys: string[]; values: Uint8Array[]; deleted: string[] }>
 
 export class Filing {
   readonly #reading: Reading
@@ -24,6 +27,8 @@ export class Filing {
   readonly #retentionMs: number
   /** Those that are not durable in the tables. */
   readonly #groups = new Deque<Group>()
+  /** Taken from the desk and not in the tables yet, which is so only while something is filed. */
+  readonly #runs = new Map<string, Run>()
   #desk: Desk
   #at = -Infinity
   #bytesInLog = 0
@@ -78,12 +83,7 @@ export class Filing {
   file(target: number, items: number): boolean {
     this.#mend()
     this.#tables.begin()
-    for (let n = 0; this.#desk.filed < target; n++) {
-      const { next } = this.#desk
-      if (n >= items || next === undefined) break
-      this.#fileOne(next)
-      this.#desk.take()
-    }
+    this.#fileWhile((n) => n < items && this.#desk.filed < target)
     return this.#desk.filed >= target
   }
 
@@ -91,10 +91,7 @@ export class Filing {
   commit(): void {
     this.#mend()
     this.#tables.begin()
-    while (!this.#desk.isBetweenGroups) {
-      this.#fileOne(this.#desk.next!)
-      this.#desk.take()
-    }
+    this.#fileWhile(() => !this.#desk.isBetweenGroups)
     this.#tables.forget(this.#at, this.#retentionMs)
     this.#tables.commit(this.#desk.filed)
     this.#flushes += 1
@@ -131,6 +128,7 @@ export class Filing {
   /** Undoes what is not durable: it is on the desk again. */
   undo(): void {
     this.#tables.rollback()
+    this.#runs.clear()
     this.#desk = this.#newDesk()
     for (const group of this.#groups) this.#desk.lay(group)
   }
@@ -153,6 +151,22 @@ export class Filing {
     })
   }
 
+  /** What was taken from the desk is in the tables when this ends, or on the desk again. */
+  #fileWhile(isMore: (n: number) => boolean): void {
+    try {
+      for (let n = 0; isMore(n); n++) {
+        const { next } = this.#desk
+        if (next === undefined) break
+        this.#fileOne(next)
+        this.#desk.take()
+      }
+      this.#fileRecords()
+    } catch (error) {
+      this.undo()
+      throw error
+    }
+  }
+
   #fileOne(item: Item): void {
     const tables = this.#tables
     switch (item.type) {
@@ -160,9 +174,7 @@ export class Filing {
         tables.event(item.stream, item.row)
         break
       case 'record':
-        if (!item.isLatest) break
-        if (item.value === null) tables.deleteRecord(item.collection, item.key)
-        else tables.putRecord(item.collection, item.key, item.value)
+        if (item.isLatest) this.#addRecord(item)
         break
       case 'answer':
         tables.answer(item)
@@ -183,5 +195,24 @@ export class Filing {
       default:
         unreachable(item)
     }
+  }
+
+  #addRecord({ collection, key, value }: DeskRecord): void {
+    let run = this.#runs.get(collection)
+    if (run === undefined) this.#runs.set(collection, (run = { keys: [], values: [], deleted: [] }))
+    if (value === null) run.deleted.push(key)
+    else {
+      run.keys.push(key)
+      run.values.push(value)
+    }
+  }
+
+  /** Of each key there is one at most, the latest, so those that are deleted may go last. */
+  #fileRecords(): void {
+    for (const [collection, { keys, values, deleted }] of this.#runs) {
+      if (keys.length > 0) this.#tables.putRecords(collection, keys, values)
+      if (deleted.length > 0) this.#tables.deleteRecords(collection, deleted)
+    }
+    this.#runs.clear()
   }
 }

@@ -72,7 +72,7 @@ function noteOlder(directory: string, database: DatabaseSync, findings: Findings
 }
 
 /** Without a log nothing beside the file is needed, nor made. */
-function openUnchanged(path: string): DatabaseSync {
+export function openUnchanged(path: string): DatabaseSync {
   const url = pathToFileURL(path)
   if (!hasLog(path)) url.searchParams.set('immutable', '1')
   return new DatabaseSync(url, { readOnly: true })

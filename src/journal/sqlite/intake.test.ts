@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { FrameWriter } from './frame.ts'
-import { Intake, readIntake, removeIntake, sealGroup } from './intake.ts'
+import { Intake, readIntake, removeIntake, sealGroup, sealIntake } from './intake.ts'
 
 const SALT = '00112233445566ff'
 const FILE_BYTES = 8_192
@@ -76,6 +76,21 @@ describe('the intake', () => {
       ],
     )
     assert.deepEqual(readIntake(directory, 4), { groups: [], stranded: [] })
+  })
+
+  test('tells its writer when somebody else has the directory, whichever file is written to', (t) => {
+    const directory = directoryFor(t)
+    const intake = opened(t, directory)
+    add(intake, 1)
+    assert.equal(intake.isSealed, false)
+
+    sealIntake(directory)
+
+    for (let n = 0; n < 2; n++) {
+      assert.equal(intake.isSealed, true)
+      intake.turn()
+    }
+    assert.deepEqual(numbers(readIntake(directory, 0).groups), [1])
   })
 
   test('takes turns with its files, and never mistakes what stood there before', (t) => {

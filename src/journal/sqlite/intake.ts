@@ -12,12 +12,15 @@
  * write that a crash cut short, which was never answered.
  *
  * Each opening makes files of its own. Whoever had the directory before may still write to the old
- * ones, and harms nobody. Their name has the token of the opening, and the salt that each of their
+ * ones, and harms nobody: they are sealed before they are read, and a group that was flushed to a sealed
+ * file is not answered. Their name has the token of the opening, and the salt that each of their
  * groups begins with: no payload can pass for a group, because nobody outside knows the salt.
  */
 import {
+  chmodSync,
   closeSync,
   fdatasyncSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   openSync,
@@ -50,6 +53,9 @@ export const INTAKE_FILE_BYTES = 4_194_304
 const SALT_BYTES = 8
 const FILL_BYTES = 1_048_576
 const PROBE_BYTES = 4_096
+/** A file that may not be written to is sealed, even where the system would not mind. */
+const SEALED_MODE = 0o444
+const WRITABLE = 0o200
 const NAME = /^intake-(\d+)-([0-9a-f]{16})-[ab]$/
 
 /** Fills in what stands around the entries. */
@@ -103,6 +109,11 @@ export function readIntake(directory: string, filed: number): Found {
   return { groups: found.slice(0, gap), missing: filed + 1 + gap, stranded: found.slice(gap) }
 }
 
+/** Tells whoever still writes to the files of earlier openings that they have lost the directory. */
+export function sealIntake(directory: string): void {
+  for (const { path } of intakeFiles(directory)) chmodSync(path, SEALED_MODE)
+}
+
 /** Removes the files of all openings before that of `token`. */
 export function removeIntake(directory: string, token: number): void {
   for (const file of intakeFiles(directory)) if (file.token < token) unlinkSync(file.path)
@@ -144,6 +155,11 @@ export class Intake {
   /** The group up to which the tables must be filed before the other file can be written over. */
   get lastOfOther(): number {
     return this.#last[1 - this.#current]!
+  }
+
+  /** Whether somebody else has the directory, who may have read what was written last or not. */
+  get isSealed(): boolean {
+    return (fstatSync(this.#files[this.#current]!).mode & WRITABLE) === 0
   }
 
   /** From here on the other file is written to. */

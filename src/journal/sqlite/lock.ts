@@ -8,7 +8,7 @@
  * A process that was stopped for a while still holds its lock. On a file system that does not keep its
  * word on locks, the token in `fences` refuses the one that opened the directory first.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Accident, fault } from '../../std/index.ts'
@@ -33,6 +33,22 @@ export function lockDirectory(directory: string, holder: string): DirectoryLock 
   }
   writeFileSync(join(directory, HOLDER_FILE), `${holder}\n`)
   return { release: () => database.close() }
+}
+
+/** Who has the directory at this moment, if anybody does; nothing is changed. */
+export function holderOf(directory: string): string | undefined {
+  const path = join(directory, LOCK_FILE)
+  if (!existsSync(path)) return undefined
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    database.exec('begin exclusive; rollback')
+    return undefined
+  } catch (error) {
+    if (isBusy(error)) return readHolder(directory)
+    throw error
+  } finally {
+    database.close()
+  }
 }
 
 /** What one is told that has lost the directory, although it never gave its lock back. */

@@ -1,9 +1,9 @@
 /**
  * How a directory becomes a journal: the lock, the tables, what is left in the intake, the token.
  *
- * The token is taken before the intake is read. Whoever had the directory before asks for it after
- * each flush and before it answers: so either it finds that it has lost the directory, or what it
- * has answered is read here.
+ * The token is taken and the intake is sealed before it is read. Whoever had the directory before
+ * looks for the seal after each flush and before it answers: so either it finds that it has lost the
+ * directory, or what it has answered is read here.
  */
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -12,10 +12,11 @@ import { Accident, fault } from '../../std/index.ts'
 import { damaged, reading } from './damage.ts'
 import { ensureDirectory } from './directories.ts'
 import { Filing } from './filing.ts'
-import { readIntake, removeIntake } from './intake.ts'
+import { readIntake, removeIntake, sealIntake } from './intake.ts'
 import { lockDirectory, type DirectoryLock } from './lock.ts'
 import { DIRECTORY_FENCE, MIGRATIONS, SCHEMA_VERSION, TABLES_FILE } from './schema.ts'
 import { writeFirstRows } from './tables.ts'
+import { sureGroups } from './unsure.ts'
 
 export type Opened = Readonly<{
   lock: DirectoryLock
@@ -39,9 +40,12 @@ export function openDirectory(directory: string, retentionMs: number): Opened {
     database = openTables(directory)
     const filing = new Filing(database, retentionMs)
     const token = filing.takeFence(DIRECTORY_FENCE)
+    sealIntake(directory)
     const { groups, missing } = readIntake(directory, filing.filed)
-    for (const group of groups) filing.lay(group)
-    const damage = missing === undefined ? unfiled(filing) : lostGroup(filing, missing)
+    const sure = sureGroups(database, groups, (stream) => filing.reading.version(stream))
+    for (const group of sure.groups) filing.lay(group)
+    const damage =
+      sure.damage ?? (missing === undefined ? unfiled(filing) : lostGroup(filing, missing))
     // A log that is damaged afterwards would lay older pages over the tables, and nothing could tell:
     // so it is emptied, and where somebody reads who needs it, what it came from stays as well.
     const isEmptied = emptyLog(database)

@@ -102,6 +102,25 @@ test('a frame that does not check out is damage where transactions follow it, an
       assert.deepEqual(pagesOf(flipped(image, HEADER + frame * FRAME + at)).log, { type, frame })
 })
 
+test('a transaction without its end is torn, and what is there of it can be read', () => {
+  const path = join(directory, 'large.db')
+  const database = new DatabaseSync(path)
+  database.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0;
+    create table texts (text text); insert into texts values (hex(zeroblob(20000)))`)
+  const log = readFileSync(`${path}-wal`)
+  const file = readFileSync(path)
+  database.close()
+
+  const pages = pagesOf({ file, log: log.subarray(0, -1) })
+
+  assert.deepEqual(pages.log, { type: 'torn' } satisfies LogState)
+  const end = log.length - FRAME
+  const number = log.readUInt32BE(end - FRAME)
+  const last = log.subarray(end - FRAME + 24, end)
+  assert.equal(pages.page(number)?.equals(last) ?? false, false)
+  assert.deepEqual(pages.withTorn().page(number), last)
+})
+
 test('the latest pages are read across the damage, and what the damage hides is read too', () => {
   const image = killed(6)
   const { log } = pagesOf(image)
@@ -123,11 +142,26 @@ test('a damaged header of the log is damage as soon as there is a transaction', 
     assert.equal(pagesOf(flipped(image, at)).log.type, 'damaged', `byte ${at}`)
 })
 
-test('a page size that is not possible is taken from the log, or is the usual one', () => {
+test('a page size that is not possible is taken from the log', () => {
   const image = killed(3)
   const file = Buffer.from(image.file)
   file.writeUInt16BE(0, 16)
 
   assert.equal(pagesOf({ file, log: image.log }).pageBytes, 4096)
-  assert.equal(pagesOf({ file, log: Buffer.alloc(0) }).pageBytes, 4096)
+})
+
+test('without a first page and a log, the other pages tell how large they are', () => {
+  for (let bytes = 512; bytes <= 65_536; bytes *= 2) {
+    const path = join(directory, `${bytes}.db`)
+    const database = new DatabaseSync(path)
+    database.exec(`pragma page_size = ${bytes}; pragma synchronous = off; begin;
+      create table texts (id integer primary key, text text, other text); create index by_text on texts (text)`)
+    const insert = database.prepare('insert into texts (text, other) values (?, ?)')
+    for (let n = 0; n < 500; n++) insert.run('x'.repeat(n % 300), 'y'.repeat((n * 7) % 400))
+    database.exec('commit')
+    database.close()
+    const file = readFileSync(path).fill(0, 0, bytes)
+
+    assert.equal(pagesOf({ file, log: Buffer.alloc(0) }).pageBytes, bytes)
+  }
 })

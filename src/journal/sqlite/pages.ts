@@ -44,15 +44,19 @@ export interface Pages {
    * and those behind frames that do not check out and may not be of that page at all.
    */
   hidden(): Iterable<Buffer>
+  /** Where the log is torn: with the transaction that is not whole, for whoever knows that it was once. */
+  withTorn(): Pages
 }
 
-export const PAGE_BYTES = 4_096
 const PAGE_BYTES_MIN = 512
 const PAGE_BYTES_MAX = 65_536
 const MAGIC = 'SQLite format 3\0'
 const LOG_MAGIC = 0x377f0682 // its last bit says in which order of bytes the checksums are computed
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
+/** How much of a file is looked at to find out how large its pages are. */
+const SAMPLE_BYTES = 16_777_216
+const PAGE_KINDS: ReadonlySet<number> = new Set([0x02, 0x05, 0x0a, 0x0d])
 
 export function fileBytes(path: string): Bytes {
   const descriptor = openSync(path, 'r')
@@ -81,20 +85,25 @@ export function imageBytes(image: Buffer): Bytes {
 }
 
 export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0))): Pages {
-  const pageBytes = pageBytesOf(file) ?? pageBytesOfLog(log) ?? PAGE_BYTES
-  const overlay = readLog(log, pageBytes)
-  return {
-    pageBytes,
-    count: Math.max(Math.ceil(file.size / pageBytes), overlay.pages),
-    log: overlay.state,
-    page: (number) => version(number, overlay.latest.get(number)),
-    *hidden() {
-      const inFile = [...overlay.latest.keys()].map((number) => [number, undefined] as const)
-      for (const [number, offset] of [...inFile, ...overlay.hidden]) {
-        const page = version(number, offset)
-        if (page !== undefined) yield page
-      }
-    },
+  const pageBytes = pageBytesOf(file) ?? pageBytesOfLog(log) ?? likelyPageBytes(file)
+  return laid(false)
+
+  function laid(isTornLaid: boolean): Pages {
+    const overlay = readLog(log, pageBytes, isTornLaid)
+    return {
+      pageBytes,
+      count: Math.max(Math.ceil(file.size / pageBytes), overlay.pages),
+      log: overlay.state,
+      page: (number) => version(number, overlay.latest.get(number)),
+      *hidden() {
+        const inFile = [...overlay.latest.keys()].map((number) => [number, undefined] as const)
+        for (const [number, offset] of [...inFile, ...overlay.hidden]) {
+          const page = version(number, offset)
+          if (page !== undefined) yield page
+        }
+      },
+      withTorn: () => laid(true),
+    }
   }
 
   function version(number: number, offset: number | undefined): Buffer | undefined {
@@ -131,6 +140,34 @@ function possible(bytes: number): number | undefined {
   return power && bytes >= PAGE_BYTES_MIN && bytes <= PAGE_BYTES_MAX ? bytes : undefined
 }
 
+/** The size at whose multiples most pages stand; the first one is the one that is damaged. */
+function likelyPageBytes(file: Bytes): number {
+  const sample = file.read(0, Math.min(file.size, SAMPLE_BYTES))
+  let likely = { bytes: PAGE_BYTES_MIN, pages: -1 }
+  for (let bytes = PAGE_BYTES_MIN; bytes <= PAGE_BYTES_MAX; bytes *= 2) {
+    let pages = 0
+    for (let at = bytes; at + bytes <= sample.length; at += bytes)
+      if (looksLikePage(sample.subarray(at, at + bytes))) pages += 1
+    if (pages > likely.pages) likely = { bytes, pages }
+  }
+  return likely.bytes
+}
+
+/** It is part of a tree, and all its cells are on it; where it has none, it says how long it is. */
+function looksLikePage(page: Buffer): boolean {
+  if (!PAGE_KINDS.has(page[0]!)) return false
+  const pointers = page[0]! < 0x0a ? 12 : 8
+  const count = page.readUInt16BE(3)
+  const first = page.readUInt16BE(5) || PAGE_BYTES_MAX
+  if (count === 0) return first === page.length
+  if (pointers + 2 * count > first) return false
+  for (let n = 0; n < count; n++) {
+    const at = page.readUInt16BE(pointers + 2 * n)
+    if (at < first || at >= page.length) return false
+  }
+  return true
+}
+
 type Overlay = Readonly<{
   state: LogState
   /** Where in the log the latest version of a page is. */
@@ -152,7 +189,7 @@ type Frame = Readonly<{
   right: boolean
 }>
 
-function readLog(log: Bytes, pageBytes: number): Overlay {
+function readLog(log: Bytes, pageBytes: number, isTornLaid: boolean): Overlay {
   const header = log.read(0, LOG_HEADER_BYTES)
   const whole = headerIsWhole(header, pageBytes)
   const frames = [...framesOf(log, { pageBytes, ...(whole && { header }) })]
@@ -166,7 +203,10 @@ function readLog(log: Bytes, pageBytes: number): Overlay {
   const damaged = rest.some(({ right }) => right) && marks.length >= (whole ? 2 : 1)
 
   const end =
-    1 + frames.findLastIndex(({ right, mark }, n) => right && mark > 0 && (damaged || n < sound))
+    1 +
+    frames.findLastIndex(({ right, mark, current }, n) =>
+      isTornLaid ? current : right && mark > 0 && (damaged || n < sound),
+    )
   const latest = new Map<number, number>()
   const hidden: [number, number][] = []
   for (const frame of frames.slice(0, end)) {
@@ -174,13 +214,15 @@ function readLog(log: Bytes, pageBytes: number): Overlay {
     if (!frame.right && offset !== undefined) hidden.push([frame.page, offset])
     latest.set(frame.page, frame.offset)
   }
-  const torn = !damaged && rest.some(({ current }) => current)
+  const torn = !damaged && frames.slice(isTornLaid ? sound : end).some(({ current }) => current)
   const type = damaged ? 'damaged' : torn ? 'torn' : end > 0 ? 'whole' : 'none'
   return {
-    state: damaged || torn ? { type, frame: sound } : { type },
+    state: (damaged || torn) && broken !== -1 ? { type, frame: sound } : { type },
     latest,
     hidden,
-    pages: frames[end - 1]?.mark ?? 0,
+    pages: isTornLaid
+      ? frames.slice(0, end).reduce((most, { right, page }) => Math.max(most, right ? page : 0), 0)
+      : (frames[end - 1]?.mark ?? 0),
   }
 }
 

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test, type TestContext } from 'node:test'
 
+import { anchorCrc } from './checks.ts'
 import { sqliteJournal } from './engine.ts'
 import { repairDirectory } from './errand.ts'
 import { FrameWriter } from './frame.ts'
@@ -21,7 +22,9 @@ import { Intake, sealGroup } from './intake.ts'
 import { openDirectory, type Opened } from './opening.ts'
 import { repairNow } from './repair.ts'
 import type { Loss } from './report.ts'
+import { rightOf, TABLES } from './rows.ts'
 import { TABLES_FILE } from './schema.ts'
+import { Tables } from './tables.ts'
 
 const RETENTION_MS = 1e12
 
@@ -261,6 +264,73 @@ describe('repair', () => {
     )
   })
 
+  test('marks events up to the last answer as lost where nothing else tells how many there were', (t) => {
+    const directory = closed(t)
+    change(
+      directory,
+      'delete from anchor; delete from streams; delete from events where position > 18',
+    )
+
+    const { lost } = repairNow(directory, {})
+
+    assert.equal(lost.events, 2)
+    assert.throws(() => opened(t, directory).reading.all(19, 1), { code: 'damaged' })
+  })
+
+  test('forgets answers that were forgotten, also where the anchor is found behind them', (t) => {
+    const directory = closed(t)
+    const path = join(directory, TABLES_FILE)
+    const database = new DatabaseSync(path)
+    const row = rightOf(TABLES.anchor, database.prepare('select * from anchor').get()!)!
+    const crc = anchorCrc({ ...row, ledger_first: 6 })
+    database.prepare('update anchor set ledger_first = 6, crc = ?').run(crc)
+    database.close()
+    swapRoots(path, 'anchor', 'sqlite_autoindex_digests_1')
+
+    repairNow(directory, {})
+
+    assert.equal(inspectNow(directory).checked.answers, 15)
+    assert.equal(opened(t, directory).reading.lookup('request 5', 0, RETENTION_MS), undefined)
+  })
+
+  test('keeps what is left of a transaction of the log that was whole once', (t) => {
+    const directory = closed(t)
+    for (const name of readdirSync(directory))
+      if (name.startsWith('intake')) rmSync(join(directory, name))
+    const path = join(directory, TABLES_FILE)
+    const database = new DatabaseSync(path)
+    database.exec('pragma wal_autocheckpoint = 0')
+    const tables = new Tables(database)
+    const { filed } = tables
+    tables.begin()
+    tables.fence('f', 5)
+    tables.putRecord('c', 'large', Buffer.alloc(10_000))
+    tables.event('stream 0', { ...EVENT, position: 21, seq: 11, batch: 21 })
+    tables.commit(filed + 1)
+    const log = readFileSync(`${path}-wal`)
+    const image = readFileSync(path)
+    database.close()
+    writeFileSync(path, image)
+    writeFileSync(`${path}-wal`, log.subarray(0, -1))
+    const intake = new Intake(directory, 1, '0123456789abcdef', 65_536)
+    write(intake, { number: filed + 2, position: 21, stream: 'stream 0', expected: 11 })
+    intake.close()
+
+    repairNow(directory, {})
+
+    const { reading } = opened(t, directory)
+    assert.deepEqual(
+      reading.stream('stream 0', 10, 10).map(({ position, seq }) => [position, seq]),
+      [
+        [21, 11],
+        [22, 12],
+      ],
+    )
+    const repaired = new DatabaseSync(path, { readOnly: true })
+    assert.equal(repaired.prepare("select token from fences where name = 'f'").get()?.['token'], 5)
+    repaired.close()
+  })
+
   test('is refused while a journal is open, and where there is none', async (t) => {
     const directory = closed(t)
     {
@@ -273,6 +343,27 @@ describe('repair', () => {
     await assert.rejects(repairDirectory(directory), { code: 'damaged' })
   })
 })
+
+const EVENT = {
+  at: 1,
+  effective: null,
+  type: 't',
+  version: 1,
+  about: null,
+  data: Buffer.from('d'),
+}
+
+function swapRoots(path: string, ...names: readonly string[]): void {
+  const database = new DatabaseSync(path)
+  const root = database.prepare('select rootpage from sqlite_schema where name = ?')
+  const bytes = Number(database.prepare('pragma page_size').get()!['page_size'])
+  const starts = names.map((name) => (Number(root.get(name)!['rootpage']) - 1) * bytes)
+  database.close()
+  const image = readFileSync(path)
+  const pages = starts.map((start) => Buffer.from(image.subarray(start, start + bytes)))
+  for (const [n, page] of pages.toReversed().entries()) page.copy(image, starts[n])
+  writeFileSync(path, image)
+}
 
 type Written = Readonly<{ number: number; position: number; stream: string; expected: number }>
 

@@ -22,11 +22,12 @@ import { DatabaseSync } from 'node:sqlite'
 
 import { Accident, assert, fault } from '../../std/index.ts'
 import { makeDirectory, syncPath } from './directories.ts'
-import { readIntake } from './intake.ts'
+import { readIntake, type Group } from './intake.ts'
 import { lockDirectory } from './lock.ts'
 import { fileBytes, imageBytes, readPages, type Bytes, type Pages } from './pages.ts'
 import type { RepairReport } from './report.ts'
 import { restore, type Restored } from './restore.ts'
+import { salvage } from './salvage.ts'
 import { DIRECTORY_FENCE, MIGRATIONS, SCHEMA_VERSION, TABLES_FILE } from './schema.ts'
 import { Tables } from './tables.ts'
 import { verifyDatabase } from './verify.ts'
@@ -98,11 +99,27 @@ export function rebuild(source: string, pages: Pages, database: DatabaseSync): R
   for (const migration of MIGRATIONS) database.exec(migration)
   database.exec(`pragma user_version = ${SCHEMA_VERSION}`)
   const { groups, stranded } = readIntake(source, 0)
-  const restored = restore(pages, database, [...groups, ...stranded])
+  const found = [...groups, ...stranded]
+  const restored = restore(wasWhole(pages, found) ? pages.withTorn() : pages, database, found)
   renewFence(database, source)
   const { ok, findings } = verifyDatabase(database)
   assert(ok, `a repaired journal verifies, but for ${JSON.stringify(findings[0])}`)
   return restored
+}
+
+/**
+ * A group is written over only when it is durable in the tables. So where groups behind the end of the
+ * tables are missing, the last transaction of their log was whole once, and no crash has torn it.
+ */
+function wasWhole(pages: Pages, groups: readonly Group[]): boolean {
+  if (pages.log.type !== 'torn') return false
+  for (const found of salvage(pages)) {
+    if (found.type !== 'row' || found.table !== 'anchor' || found.standing !== 'sound') continue
+    const { filed } = found.row
+    const behind = groups.filter(({ number }) => number > filed)
+    return behind.some(({ number }, n) => number !== filed + 1 + n)
+  }
+  return false
 }
 
 function bytesOf(path: string): Bytes {

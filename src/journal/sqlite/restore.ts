@@ -113,6 +113,7 @@ function restoreEvents(restoring: Restoring): void {
   const end = Math.max(
     anchor?.position ?? 0,
     numberOf(database, 'select max(position) from events'),
+    numberOf(database, 'select max(position) from ledger'),
     gaps.reduce((sum, { from, to }) => sum + to - from + 1, kept),
   )
   const positions = missing(database, 'select position from events order by position', [1, end])
@@ -159,6 +160,8 @@ function gapsIn(database: DatabaseSync): Pick<Holes, 'gaps' | 'heads'> {
 function restoreLedger(restoring: Restoring): void {
   const { database, anchor, lost } = restoring
   const end = Math.max(anchor?.ledger_last ?? 0, numberOf(database, 'select max(id) from ledger'))
+  // Answers that were forgotten may still be found on a page that was given back.
+  database.prepare('delete from ledger where id < ?').run(firstAnswer(restoring))
   const put = putter(database)
   const atBefore = 'select at from ledger where id < ? order by id desc limit 1'
   for (const id of missing(database, 'select id from ledger order by id', [

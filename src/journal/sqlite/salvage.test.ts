@@ -122,4 +122,71 @@ describe('salvage', () => {
 
     assert.ok(standings(rowsIn(damaged, 'records')).astray! > 0)
   })
+
+  test('finds what is on a page that an old list of free pages has', () => {
+    const [event] = rowsIn(image, 'events')
+    const record = rowsIn(image, 'records').find(({ pages }) => isLeaf(pages[0]!))
+    const damaged = alsoFree(event!.pages[0]!, record!.pages[0]!)
+
+    assert.equal(rowsIn(damaged, 'events').length, EVENTS)
+    const { sound = 0, astray = 0, ...others } = standings(rowsIn(damaged, 'records'))
+    assert.equal(sound + astray, RECORDS)
+    assert.ok(astray > 0, 'one of both is old: the list, or what leads to the page')
+    assert.deepEqual(others, {})
+  })
+
+  test('finds history on a free page that nothing leads to, and nothing that may be old', () => {
+    const [event] = rowsIn(image, 'events')
+    const record = rowsIn(image, 'records').find(({ pages }) => isLeaf(pages[0]!))
+    const damaged = alsoFree(event!.pages[0]!, record!.pages[0]!)
+    for (const table of ['events', 'records'])
+      damaged.fill(0, (roots.get(table)! - 1) * PAGE_BYTES, roots.get(table)! * PAGE_BYTES)
+
+    assert.equal(rowsIn(damaged, 'events').length, EVENTS)
+    const records = rowsIn(damaged, 'records')
+    assert.equal(
+      records.some(({ pages }) => pages[0] === record!.pages[0]),
+      false,
+    )
+  })
+
+  test('doubts what is on a page where a row should go on', () => {
+    const path = join(directory, 'large.db')
+    const database = new DatabaseSync(path)
+    database.exec('pragma synchronous = off')
+    for (const migration of MIGRATIONS) database.exec(migration)
+    writeFirstRows(database)
+    const tables = new Tables(database)
+    tables.begin()
+    for (let n = 0; n < 50; n++) tables.putRecord('c', `key ${n}`, Buffer.alloc(500, n))
+    tables.putRecord('c', 'large', Buffer.alloc(PAGE_BYTES, 1))
+    tables.commit(1)
+    database.close()
+    const damaged = readFileSync(path)
+    const rows = rowsIn(damaged, 'records')
+    const [, to] = rows.find(({ pages }) => pages.length === 2)!.pages
+    const from = rows.find(({ pages }) => isLeaf(pages[0]!, damaged))!.pages[0]!
+    damaged.copy(damaged, (to! - 1) * PAGE_BYTES, (from - 1) * PAGE_BYTES, from * PAGE_BYTES)
+
+    const { sound, doubtful = 0, ...others } = standings(rowsIn(damaged, 'records'))
+
+    assert.equal(sound, 50)
+    assert.ok(doubtful > 0)
+    assert.deepEqual(others, {})
+  })
 })
+
+function isLeaf(page: number, bytes = image): boolean {
+  return bytes[(page - 1) * PAGE_BYTES] === 0x0a
+}
+
+/** With more pages at the end of the list of free ones. */
+function alsoFree(...numbers: readonly number[]): Buffer {
+  const damaged = Buffer.from(image)
+  const trunk = damaged.subarray((damaged.readUInt32BE(32) - 1) * PAGE_BYTES)
+  const leaves = trunk.readUInt32BE(4)
+  for (const [n, number] of numbers.entries()) trunk.writeUInt32BE(number, 8 + 4 * (leaves + n))
+  trunk.writeUInt32BE(leaves + numbers.length, 4)
+  damaged.writeUInt32BE(damaged.readUInt32BE(36) + numbers.length, 36)
+  return damaged
+}

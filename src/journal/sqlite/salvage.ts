@@ -5,14 +5,16 @@
  * it is part of a tree, it holds what was too large for a page of one, or it is free. Where that is not
  * so, all pages that are left are searched. A row is given out only if its own crc proves it. For
  * history that is all there is to say, because it is never changed: a row that was once right is right.
- * What may be overwritten can also be *old*, and so each row says how it stands:
+ * So it is taken from free pages too. What may be overwritten can also be *old*, and so each row says how
+ * it stands:
  *
  *   sound     it is where its tree leads to
  *   stray     nothing leads to its page, and the page is not free: it was lost with the way to it, and
  *             whatever the tree leads to in its place is old
- *   astray    its key does not belong on its page: the page is old, or the one that leads to it
- *   doubtful  it lies in free space, the log hides its page, or nobody knows whether its page was given
- *             back: most likely it is old
+ *   astray    its key does not belong on its page, or its page is free as well: the page is old, or the
+ *             one that leads to it, or the list of free pages
+ *   doubtful  it lies in free space of a page, the log hides its page, its page should be the rest of
+ *             another row, or nobody knows whether its page was given back: most likely it is old
  */
 import { DatabaseSync } from 'node:sqlite'
 
@@ -60,6 +62,8 @@ const HIDDEN = 0 // a version of a page that another took the place of has no nu
 const UNSEEN = 0
 const IN_USE = 1
 const FREE = 2
+/** A row should go on there. */
+const OVERFLOW = 3
 
 type Key = readonly Value[]
 type Place = Readonly<{ number: number; tree: string; from?: Key; to?: Key }>
@@ -69,10 +73,12 @@ export function* salvage(pages: Pages): Generator<Found> {
   const freeIsKnown = markFree(pages, seen)
   for (const [tree, root] of rootsOf(pages)) yield* walk(pages, seen, { tree, number: root })
   for (const [number, state] of seen.entries()) {
-    if (number === 0 || state !== UNSEEN) continue
+    if (number === 0 || state === IN_USE) continue
     const content = read(pages, number)
-    if (content !== undefined)
-      yield* judged(content, { number, tree: '' }, freeIsKnown ? 'stray' : 'doubtful')
+    if (content === undefined) continue
+    const isStray = freeIsKnown && state === UNSEEN
+    for (const found of judged(content, { number, tree: '' }, isStray ? 'stray' : 'doubtful'))
+      if (!freeIsKnown || state !== FREE || isHistory(found)) yield found
   }
   for (const page of pages.hidden()) {
     const content = contentOf(pages, page, 2)
@@ -121,12 +127,15 @@ function rootsOf(pages: Pages): Map<string, number> {
   return roots
 }
 
-function expectedRoots(): [name: string, root: number][] {
+let expected: readonly [name: string, root: number][] | undefined
+
+function expectedRoots(): readonly [name: string, root: number][] {
+  if (expected !== undefined) return expected
   const database = new DatabaseSync(':memory:')
   try {
     for (const migration of MIGRATIONS) database.exec(migration)
     const rows = database.prepare(ROOTS).all()
-    return rows.map(({ name, rootpage }) => [String(name), Number(rootpage)])
+    return (expected = rows.map(({ name, rootpage }) => [String(name), Number(rootpage)]))
   } finally {
     database.close()
   }
@@ -148,15 +157,17 @@ function* walk(pages: Pages, seen: Uint8Array, root: Place): Generator<Found> {
     const place = places.pop()
     if (place === undefined) return
     const { number, tree } = place
-    const unseen = number >= 1 && number <= pages.count && seen[number] === UNSEEN
-    const content = unseen ? read(pages, number) : undefined
+    const isNew = number >= 1 && number <= pages.count && seen[number] !== IN_USE
+    const content = isNew ? read(pages, number) : undefined
     if (content === undefined) {
       yield { type: 'unreadable', page: number, tree }
       continue
     }
+    const standing = seen[number] === FREE ? 'astray' : 'sound'
     seen[number] = IN_USE
     for (const { overflow } of content.cells) for (const page of overflow) seen[page] = IN_USE
-    yield* judged(content, place, 'sound')
+    for (const page of content.astray) if (seen[page] === UNSEEN) seen[page] = OVERFLOW
+    yield* judged(content, place, standing)
     if (content.last === undefined) continue
     if (content.skipped > 0) yield { type: 'unreadable', page: number, tree }
     places.push(...childrenOf(content, place).toReversed())
@@ -198,6 +209,11 @@ function* judged(content: PageContent, place: Place, standing: Standing): Genera
     } else if (isIndex(tree)) yield { type: 'entry', index: tree, values, page }
     else if (isTable(tree)) yield { type: 'wrong', table: tree, values, page }
   }
+}
+
+/** What is never changed, and what says itself which of its versions is the last. */
+function isHistory(found: Found): boolean {
+  return found.type === 'row' && ['events', 'streams', 'ledger', 'fences'].includes(found.table)
 }
 
 /** What the cell is a row of, if it is a row of ours. */

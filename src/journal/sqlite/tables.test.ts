@@ -97,6 +97,28 @@ describe('filing into the tables', () => {
     assert.deepEqual(verifyDatabase(database).findings, [])
   })
 
+  test('loses nothing from sight that a damaged table does not take', (t) => {
+    const { database, filing, lay } = simple()
+    const keys = ['k', 'l']
+    lay({ records: keys.map((key) => ({ collection: 'c', key, value: key })) })
+    const run = t.mock.method(StatementSync.prototype, 'run')
+    const isCorrupt = Object.assign(new Error('database disk image is malformed'), { errcode: 11 })
+    run.mock.mockImplementation(() => {
+      throw isCorrupt
+    })
+
+    assert.throws(() => filing.file(filing.last, Infinity), isCorrupt)
+    run.mock.restore()
+
+    assert.deepEqual(
+      filing.reading.getRecords('c', keys).map(({ key }) => key),
+      keys,
+    )
+    filing.settle()
+    assert.equal(countOf(database, 'records'), 2)
+    assert.deepEqual(verifyDatabase(database).findings, [])
+  })
+
   test('forgets answers sooner than they come', () => {
     const { database, filing, lay } = simple()
     for (let round = 0; round < 5; round++) {

@@ -16,12 +16,9 @@ import {
   FENCES_DIGEST,
   ledgerCrc,
   linkOf,
-  recordCrc,
   snapshotCrc,
   SNAPSHOTS_DIGEST,
   streamCrc,
-  sumWith,
-  sumWithout,
   type AnchorRow,
   type DigestRow,
   type EventRow,
@@ -30,6 +27,7 @@ import {
 } from './checks.ts'
 import { damaged, reading } from './damage.ts'
 import { taken } from './lock.ts'
+import { add, RecordRows, remove, type Digest } from './record-rows.ts'
 import { rightOf, TABLES } from './rows.ts'
 import { prepared, type Statements } from './statements.ts'
 import { isForgotten } from '../verdict.ts'
@@ -45,8 +43,6 @@ export type Head = {
   isNew: boolean
 }
 
-type Digest = Omit<DigestRow, 'crc'> & { isChanged: boolean }
-
 /** Ends of streams, and digests, that are remembered. */
 const HEADS_KEPT = 65_536
 const DIGESTS_KEPT = 4_096
@@ -56,6 +52,7 @@ const FORGOTTEN_AT_ONCE = 1_024
 export class Tables {
   readonly database: DatabaseSync
   readonly #statements: Statements
+  readonly #records: RecordRows
   readonly #heads = new Map<string, Head>()
   readonly #changedHeads: Head[] = []
   readonly #digests = new Map<string, Digest>()
@@ -72,6 +69,7 @@ export class Tables {
   constructor(database: DatabaseSync) {
     this.database = database
     this.#statements = prepared(database)
+    this.#records = new RecordRows(database)
     this.#anchor = this.#readAnchor()
     this.#snapshots = this.#digestOf(SNAPSHOTS_DIGEST)
     this.#fences = this.#digestOf(FENCES_DIGEST)
@@ -130,21 +128,22 @@ export class Tables {
   }
 
   putRecord(collection: string, key: string, value: Uint8Array): void {
-    const digest = this.#digest(collection) ?? this.#newCollection(collection)
-    const { id } = digest
-    const crc = recordCrc({ collection: id, key, value })
-    const { insertRecord, crcOfRecord, updateRecord } = this.#statements
-    if (insertRecord.run(id, key, value, crc).changes === 0) {
-      remove(digest, crcOfRecord.get(id, key))
-      updateRecord.run(value, crc, id, key)
-    }
-    add(digest, crc)
+    this.putRecords(collection, [key], [value])
   }
 
   deleteRecord(collection: string, key: string): void {
+    this.deleteRecords(collection, [key])
+  }
+
+  /** No two of the keys are the same, neither here nor below. */
+  putRecords(collection: string, keys: readonly string[], values: readonly Uint8Array[]): void {
+    const digest = this.#digest(collection) ?? this.#newCollection(collection)
+    this.#records.put(digest, keys, values)
+  }
+
+  deleteRecords(collection: string, keys: readonly string[]): void {
     const digest = this.#digest(collection)
-    if (digest === undefined) return
-    remove(digest, this.#statements.deleteRecord.get(digest.id, key))
+    if (digest !== undefined) this.#records.delete(digest, keys)
   }
 
   answer(row: Omit<LedgerRow, 'id' | 'crc'>): void {
@@ -189,11 +188,11 @@ export class Tables {
   dropSnapshot(stream: string, seq: number, fold: string): void {
     const id = this.head(stream)?.id
     if (id !== undefined)
-      remove(this.#snapshots, this.#statements.deleteSnapshot.get(id, seq, fold))
+      removeRow(this.#snapshots, this.#statements.deleteSnapshot.get(id, seq, fold))
   }
 
   fence(name: string, token: number): void {
-    remove(this.#fences, this.#statements.deleteFence.get(name))
+    removeRow(this.#fences, this.#statements.deleteFence.get(name))
     const crc = fenceCrc({ name, token })
     this.#statements.insertFence.run(name, token, crc)
     add(this.#fences, crc)
@@ -379,16 +378,7 @@ function checkedDigest(row: Readonly<Record<string, unknown>>, asked: Partial<Di
   return { ...right, isChanged: false }
 }
 
-function add(digest: Digest, crc: number): void {
-  digest.count += 1
-  digest.sum = sumWith(digest.sum, crc)
-  digest.isChanged = true
-}
-
 /** `row` has the crc of what was there before, if anything was. */
-function remove(digest: Digest, row: Readonly<Record<string, unknown>> | undefined): void {
-  if (row === undefined) return
-  digest.count -= 1
-  digest.sum = sumWithout(digest.sum, Number(row['crc']))
-  digest.isChanged = true
+function removeRow(digest: Digest, row: Readonly<Record<string, unknown>> | undefined): void {
+  if (row !== undefined) remove(digest, Number(row['crc']))
 }

@@ -58,6 +58,37 @@ function change(directory: string, sql: string, ...values: (string | number)[]):
   database.close()
 }
 
+/** The index of events by stream and version stays as it was. */
+function changeBehindIndex(directory: string, sql: string): void {
+  const where = "where name = 'events_by_stream'"
+  const database = schemaOf(directory)
+  const row = database.prepare(`select * from sqlite_schema ${where}`).get()!
+  database.exec(`delete from sqlite_schema ${where}`)
+  database.close()
+  change(directory, sql)
+  const again = schemaOf(directory)
+  again.prepare('insert into sqlite_schema values (?, ?, ?, ?, ?)').run(...Object.values(row))
+  again.close()
+}
+
+function schemaOf(directory: string): DatabaseSync {
+  const database = new DatabaseSync(join(directory, TABLES_FILE))
+  database.enableDefensive(false)
+  database.exec('pragma writable_schema = on')
+  return database
+}
+
+function eventAt(directory: string, position: number): { stream: unknown; seq: unknown } {
+  const database = new DatabaseSync(join(directory, TABLES_FILE))
+  const { name, seq } = database
+    .prepare(
+      'select name, seq from events join streams on streams.id = events.stream where position = ?',
+    )
+    .get(position)!
+  database.close()
+  return { stream: name, seq }
+}
+
 function findingsIn(directory: string): readonly Finding[] {
   const { ok, findings } = inspectNow(directory)
   assert.equal(ok, findings.length === 0)
@@ -95,13 +126,27 @@ describe('verify', () => {
     assert.deepEqual(readFileSync(join(directory, TABLES_FILE)), was)
   })
 
-  test('names the event that is not what was written', (t) => {
+  test('names the event that is not what was written, and its stream and version', (t) => {
     const directory = closed(t)
+    const was = eventAt(directory, 7)
     change(directory, `update events set data = cast('other' as blob) where position = 7`)
 
     const [found] = findingsIn(directory)
 
-    assert.deepEqual([found?.type, found?.table, found?.key], ['row', 'events', '7'])
+    const { type, table, key, position, stream, seq } = found!
+    assert.deepEqual({ type, table, key }, { type: 'row', table: 'events', key: '7' })
+    assert.deepEqual({ position, stream, seq }, { position: 7, ...was })
+  })
+
+  test('asks the index where the row cannot say which event it was', (t) => {
+    const directory = closed(t)
+    const was = eventAt(directory, 7)
+    changeBehindIndex(directory, 'update events set seq = 100 where position = 7')
+
+    const found = findingsIn(directory).find(({ type }) => type === 'row')
+
+    const { position, stream, seq } = found!
+    assert.deepEqual({ position, stream, seq }, { position: 7, ...was })
   })
 
   test('names the stream whose history is another', (t) => {

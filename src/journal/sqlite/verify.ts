@@ -18,7 +18,7 @@ import {
 import type { Found as IntakeContent } from './intake.ts'
 import { isLostAnswer, isLostEvent, UNKNOWN_STREAM } from './lost.ts'
 import { eventsIn } from './regroup.ts'
-import { Findings, noCounts, type FindingType, type VerifyReport } from './report.ts'
+import { Findings, noCounts, type Finding, type FindingType, type VerifyReport } from './report.ts'
 import { shaped, TABLES, type Rows, type Table, type TableName } from './rows.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
 
@@ -34,6 +34,8 @@ type Search = {
 }
 
 const SQLITE_FINDINGS_MAX = 100
+/** How often the whole index is searched for what a damaged row cannot say. */
+const INDEX_ASKED_MAX = 10
 
 /** `groupsBehind` reads the intake, where nobody writes to it. */
 export function verifyDatabase(
@@ -136,7 +138,8 @@ function verifyEvents(search: Search): void {
   const { findings, checked, losses, anchor, versions, links } = search
   let position = 0
   let batch: number | undefined
-  for (const { id, row } of read(search, TABLES.events)) {
+  let asked = 0
+  for (const { id, row } of read(search, TABLES.events, { place: placeOf })) {
     if (id !== position + 1) batch = undefined
     noteGap(search, 'events', position, id)
     position = id
@@ -170,6 +173,31 @@ function verifyEvents(search: Search): void {
 
   function note(type: FindingType, message: string, { stream, seq }: EventRow): void {
     findings.add(type, message, { table: 'events', stream: nameOf(search, stream), seq, position })
+  }
+
+  /** What the row says is believed where it follows on the event before; else the index is asked. */
+  function placeOf([id, stream, seq]: readonly unknown[]): Where {
+    const place = { position: Number(id) }
+    if (typeof stream === 'number' && typeof seq === 'number' && seq - 1 === versions[stream])
+      return { ...place, stream: nameOf(search, stream), seq }
+    const [indexed] = asked++ < INDEX_ASKED_MAX ? indexedAt(search, place.position) : []
+    return indexed === undefined
+      ? place
+      : { ...place, stream: nameOf(search, indexed.stream), seq: indexed.seq }
+  }
+}
+
+/** The index by stream and version is on other pages than the events; all of it is read. */
+function indexedAt({ database }: Search, position: number): { stream: number; seq: number }[] {
+  try {
+    return database
+      .prepare(
+        'select stream, seq from events indexed by events_by_stream where +position = ? limit 1',
+      )
+      .all(position)
+      .map((row) => ({ stream: Number(row['stream']), seq: Number(row['seq']) }))
+  } catch {
+    return []
   }
 }
 
@@ -284,13 +312,19 @@ function verifyGroups(
   }
 }
 
+/** Where something was found, beyond its table and its key. */
+type Where = Pick<Finding, 'stream' | 'seq' | 'position'>
+
 type Read<Name extends TableName> = { id: number; row: Rows[Name] | undefined }
 
 /** Each row by its key; without `row` where it is not what was written, which is noted unless it was. */
 function* read<Name extends TableName>(
   { database, findings }: Search,
   table: Table<Name>,
-  { noted = false } = {},
+  {
+    noted = false,
+    place,
+  }: Readonly<{ noted?: boolean; place?: (values: readonly unknown[]) => Where }> = {},
 ): Generator<Read<Name>> {
   const columns = table.columns.map(([column]) => column)
   const key = columns.slice(0, table.keyed || 1).join(', ')
@@ -312,6 +346,7 @@ function* read<Name extends TableName>(
           .slice(0, table.keyed || 1)
           .map(String)
           .join(' '),
+        ...place?.(values),
       })
     yield { id: Number(values[0]), row: right ? row : undefined }
   }

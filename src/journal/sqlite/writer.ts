@@ -5,9 +5,9 @@
  *   open --no room for a group--> read-only --there is room--> open
  *     '--a write or a flush fails, or the directory is lost--> failed
  *
- * A group is what has come in the meantime, up to a bound: as many commits as a flush takes
- * microseconds. So a flush costs each about one, on a fast disk and on a slow one, and the first of many
- * commits are not kept waiting for the last.
+ * A group is what has come in the meantime, up to a bound: about as many commits as are filed while
+ * it is flushed. More of them would be answered later and filed no sooner. On a fast disk it is as many
+ * as keep the flushes below 10 for 1 000 commits.
  */
 import { receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import { Accident, assert, fault, freshId, systemClock, type Fault } from '../../std/index.ts'
@@ -57,7 +57,9 @@ type Group = {
   readonly refused: Ack['refused'][number][]
 }
 
-const GROUP_COMMITS_MIN = 128
+/** How long it takes to file a commit: about so many microseconds. */
+const FILED_US = 5
+const GROUP_COMMITS_MIN = 112
 const GROUP_COMMITS_MAX = 4_096
 const GROUP_BYTES_MAX = 1_048_576
 /** How much the latest flush counts in what a flush is taken to last. */
@@ -72,7 +74,6 @@ class Writer {
   readonly #filer: MessagePort
   readonly #grants: Grants
   readonly #intake: Intake
-  readonly #token: number
   #number: number
   #position: number
   #at: number
@@ -89,13 +90,14 @@ class Writer {
     this.#words = new Words(words)
     this.#main = main
     this.#filer = filer
-    this.#token = start.token
     this.#number = start.number
     this.#position = start.position
     this.#at = start.at
     const salt = freshId().replaceAll('-', '').slice(0, SALT_DIGITS)
     this.#intake = new Intake(directory, start.token, salt)
     this.#grants = new Grants(directory, retentionMs)
+    // Whoever opened the directory before the files were there has sealed others only.
+    if (currentToken(this.#grants, start.token) !== start.token) throw taken()
   }
 
   run(): void {
@@ -122,7 +124,7 @@ class Writer {
       refused: [],
     }
     const commitsMax = Math.min(
-      Math.max(this.#flushMs * 1_000, GROUP_COMMITS_MIN),
+      Math.max((this.#flushMs * 1_000) / FILED_US, GROUP_COMMITS_MIN),
       GROUP_COMMITS_MAX,
     )
     while (group.count < commitsMax && group.bytes < GROUP_BYTES_MAX) {
@@ -165,7 +167,7 @@ class Writer {
     this.#number = number
     this.#position = group.position
     // Whoever has the directory may read the group or not, so nobody is answered.
-    if (this.#currentToken() !== this.#token) throw taken()
+    if (this.#intake.isSealed) throw taken()
     const { length } = bytes // of which nothing is left here when it is handed on
     this.#hand(bytes, number, position, group.kept)
     this.#answer(group, length)
@@ -255,15 +257,6 @@ class Writer {
     this.#grants.release(filed)
   }
 
-  #currentToken(): number {
-    try {
-      return this.#grants.filedToken(DIRECTORY_FENCE)
-    } catch (error) {
-      if (error instanceof Accident) return this.#token // damaged; the lock still says whose it is
-      throw error
-    }
-  }
-
   #hand(bytes: Buffer<ArrayBuffer>, number: number, position: number, count: number): void {
     const wanted = this.#intake.lastOfOther
     const { buffer } = bytes
@@ -336,6 +329,16 @@ function created(start: Start): Writer {
     return new Writer(data, start)
   } catch (error) {
     throw isFull(error) ? readOnly() : error
+  }
+}
+
+/** A fence that is damaged says nothing; the lock still says whose the directory is. */
+function currentToken(grants: Grants, token: number): number {
+  try {
+    return grants.filedToken(DIRECTORY_FENCE)
+  } catch (error) {
+    if (error instanceof Accident) return token
+    throw error
   }
 }
 

@@ -35,7 +35,10 @@ export type Base = Readonly<{
   seed: number
   kind: BaseKind
   names: Names
+  pageBytes: number
   files: Files
+  /** The last group that is in the tables. */
+  filed: number
   positions: number
   truth: Contents
   /** Every value that anything which may be overwritten has ever had. */
@@ -48,7 +51,7 @@ export type Base = Readonly<{
   oldRows: readonly OldRow[]
 }>
 
-const GROUPS = 18
+const GROUPS = [8, 12, 20]
 const OVERWRITTEN = ['streams', 'records', 'snapshots', 'fences', 'digests', 'anchor']
 
 export function makeBase(seed: number, kind: BaseKind): Base {
@@ -56,9 +59,10 @@ export function makeBase(seed: number, kind: BaseKind): Base {
   const directory = mkdtempSync(join(tmpdir(), 'flytower-base-'))
   try {
     const scribe = new Scribe(directory, chance)
-    const old = chance.below(GROUPS - 6) + 3
+    const groups = chance.pick(GROUPS)
+    const old = chance.below(groups - 6) + 3
     let older: Buffer = Buffer.alloc(0)
-    for (let n = 0; n < GROUPS; n++) {
+    for (let n = 0; n < groups; n++) {
       scribe.group()
       if (chance.below(5) === 0 || n === old) scribe.settle()
       if (chance.below(12) === 0) scribe.checkpoint()
@@ -77,7 +81,21 @@ export function makeBase(seed: number, kind: BaseKind): Base {
     const { names, ever } = scribe
     const truth = readFiles(files, names, positions)
     if (truth === REFUSED) throw new Error('the journal cannot be opened')
-    return { seed, kind, names, files, positions, truth, ever, own, older, oldRows }
+    const { pageBytes } = pagesOf(files)
+    return {
+      seed,
+      kind,
+      names,
+      pageBytes,
+      files,
+      filed,
+      positions,
+      truth,
+      ever,
+      own,
+      older,
+      oldRows,
+    }
   } finally {
     rmSync(directory, { recursive: true })
   }
@@ -146,8 +164,19 @@ function rowsOf(image: Buffer, path: string): OldRow[] {
 }
 
 function ownOf(files: Files, directory: string, filed: number): Map<string, readonly Span[]> {
-  const own = new Map<string, readonly Span[]>()
   const pages = pagesOf(files)
+  const own = new Map<string, readonly Span[]>()
+  for (const [item, ...numbers] of foundIn(pages))
+    own.set(
+      item,
+      numbers.map((number) => spanOf(files, pages.page(number)!)),
+    )
+  for (const group of groupsIn(directory)) if (group.number > filed) addGroup(own, files, group)
+  return own
+}
+
+/** Each item that is where its tree leads to, and the pages it is on. */
+export function* foundIn(pages: Pages): Generator<[item: string, ...pages: number[]]> {
   const names = new Map<number, string>()
   const rows = [...salvage(pages)].filter(
     (found) => found.type === 'row' && found.standing === 'sound',
@@ -158,15 +187,9 @@ function ownOf(files: Files, directory: string, filed: number): Map<string, read
     if (found.table === 'digests') names.set(-found.row.id, found.row.name)
   }
   for (const found of rows) {
-    const key = found.type === 'row' ? itemOf(found, names) : undefined
-    if (key !== undefined && found.type === 'row')
-      own.set(
-        key,
-        found.pages.map((number) => spanOf(files, pages.page(number)!)),
-      )
+    const item = found.type === 'row' ? itemOf(found, names) : undefined
+    if (item !== undefined && found.type === 'row') yield [item, ...found.pages]
   }
-  for (const group of groupsIn(directory)) if (group.number > filed) addGroup(own, files, group)
-  return own
 }
 
 /** All that are in the intake, those that were filed included. */

@@ -53,14 +53,31 @@ export function campaign(options: CampaignOptions): Outcome {
   return { tallies, share: shareOf([...tallies.values()]), wrong }
 }
 
+/** All together. */
+export function sumOf(outcomes: readonly Outcome[]): Outcome {
+  const tallies = new Map<string, Tally>()
+  for (const outcome of outcomes)
+    for (const [kind, tally] of outcome.tallies) {
+      const sum = tallies.get(kind) ?? noTally()
+      tallies.set(kind, sum)
+      sum.found += tally.found
+      sum.hidden += tally.hidden
+      sum.tail += tally.tail
+      sum.kept += tally.kept
+      sum.items += tally.items
+    }
+  const wrong = outcomes.flatMap((outcome) => outcome.wrong)
+  return { tallies, share: shareOf([...tallies.values()]), wrong }
+}
+
 /** One line for each kind of damage. */
-export function printed({ tallies, share }: Outcome, seed: number): string {
+export function printed({ tallies, share }: Pick<Outcome, 'tallies' | 'share'>): string {
   const lines = [...tallies].map(([kind, tally]) => {
     const { found, hidden, tail } = tally
     const kept = percent(shareOf([tally]))
     return `  ${kind}: ${found} found, ${hidden} changed nothing, ${tail} at the torn end; kept ${kept}`
   })
-  return [`seed ${seed}, kept ${percent(share)} of all items`, ...lines].join('\n')
+  return [`kept ${percent(share)} of all items`, ...lines].join('\n')
 }
 
 function nextBase(chance: Random, n: number): Base {

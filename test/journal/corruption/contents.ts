@@ -33,7 +33,6 @@ export const keyOf = {
 }
 
 const ALL = 10_000
-const RETENTION_MS = 1_000_000_000
 
 /** All at once where that is not refused, one by one otherwise. */
 export function contentsOf(
@@ -67,8 +66,7 @@ export function contentsOf(
       else
         read(keyOf.record(collection, key), () => reading.getRecords(collection, [key])[0]?.value)
   }
-  for (const key of names.answers)
-    read(keyOf.answer(key), () => reading.lookup(key, 0, RETENTION_MS))
+  for (const key of names.answers) read(keyOf.answer(key), () => answerOf(reading, key))
   for (const fence of names.fences) read(keyOf.fence(fence), () => tables.token(fence))
   return contents
 
@@ -81,6 +79,11 @@ export function contentsOf(
   function put(key: string, value: unknown): void {
     contents.set(key, value === REFUSED ? REFUSED : json(value))
   }
+}
+
+/** Whatever its age, as long as it is there. */
+export function answerOf(reading: Reading, key: string): string | undefined {
+  return json(reading.lookup(key, 0, Infinity))
 }
 
 /** What the engine throws, or what its threads would turn into a refusal; anything else is a bug. */

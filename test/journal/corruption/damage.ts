@@ -24,36 +24,41 @@ export type Damage = Readonly<{
 type Damager = (base: Base, chance: Random) => Omit<Damage, 'kind'> | undefined
 type Values = readonly SQLOutputValue[]
 
-const PAGE_BYTES = 4_096
 const SECTOR_BYTES = 512
 const TABLE_NAMES = Object.values(TABLES).map(({ name }): TableName => name)
 
 const DAMAGERS: Readonly<Record<string, Damager>> = {
-  'bit flipped': anyFile((image, chance) => {
-    image[chance.below(image.length)]! ^= 1 << chance.below(8)
+  'bit flipped': anywhere((image, at, chance) => {
+    image[at]! ^= 1 << chance.below(8)
     return image
   }),
-  'bytes overwritten': anyFile((image, chance) => {
-    const at = chance.below(image.length)
+  'bytes overwritten': anywhere((image, at, chance) => {
     for (let n = chance.below(64); n >= 0; n--) image[at + n] = chance.below(256)
     return image
   }),
-  'sector zeroed': anyFile((image, chance) => part(image, SECTOR_BYTES, chance).fill(0) && image),
-  'page zeroed': anyFile((image, chance) => part(image, PAGE_BYTES, chance).fill(0) && image),
-  'file cut': anyFile((image, chance) => image.subarray(0, chance.below(image.length))),
+  'sector zeroed': anywhere((image, at) => {
+    partWith(image, SECTOR_BYTES, at).fill(0)
+    return image
+  }),
+  'page zeroed': anywhere((image, at, _, { pageBytes }) => {
+    partWith(image, pageBytes, at).fill(0)
+    return image
+  }),
+  'file cut': anywhere((image, at) => image.subarray(0, at)),
   'pages swapped': (base, chance) =>
     changed(base, TABLES_FILE, (image) => {
-      const [one, other] = [part(image, PAGE_BYTES, chance), part(image, PAGE_BYTES, chance)]
+      const one = partWith(image, base.pageBytes, chance.below(image.length))
+      const other = partWith(image, base.pageBytes, chance.below(image.length))
       const before = Buffer.from(one)
       other.copy(one)
       before.copy(other)
       return image
     }),
   'old page put back': (base, chance) => {
-    const number = chance.below(base.older.length / PAGE_BYTES)
-    const [from, to] = [number * PAGE_BYTES, (number + 1) * PAGE_BYTES]
+    const { pageBytes } = base
+    const from = chance.below(base.older.length / pageBytes) * pageBytes
     return changed(base, TABLES_FILE, (image) => {
-      base.older.copy(image, from, from, to)
+      base.older.copy(image, from, from, from + pageBytes)
       return image
     })
   },
@@ -114,11 +119,18 @@ export function damage(base: Base, kind: string, chance: Random): Damage {
   return damage(base, chance.pick(KINDS), chance)
 }
 
-/** The tables more often than the files beside them, which are mostly empty. */
-function anyFile(change: (image: Buffer, chance: Random) => Buffer): Damager {
+type Change = (image: Buffer, at: number, chance: Random, base: Base) => Buffer
+
+/** Mostly where something is: large parts of the files are empty. */
+function anywhere(change: Change): Damager {
   return (base, chance) => {
-    const name = chance.pick([...base.files.keys(), ...Array<string>(4).fill(TABLES_FILE)])
-    return changed(base, name, (image) => change(image, chance))
+    const spans = [...base.own.values()]
+    const span = chance.below(4) === 0 ? undefined : chance.pick(chance.pick(spans))
+    const file = span?.file ?? chance.pick([...base.files.keys()])
+    const [from, to] = [span?.from ?? 0, span?.to ?? base.files.get(file)!.length]
+    if (from === to) return undefined
+    const at = from + chance.below(to - from)
+    return changed(base, file, (image) => change(image, at, chance, base))
   }
 }
 
@@ -130,8 +142,8 @@ function changed(base: Base, name: string, change: (image: Buffer) => Buffer): R
   return { files: new Map(base.files).set(name, damaged) }
 }
 
-function part(image: Buffer, bytes: number, chance: Random): Buffer {
-  const from = chance.below(Math.ceil(image.length / bytes)) * bytes
+function partWith(image: Buffer, bytes: number, at: number): Buffer {
+  const from = at - (at % bytes)
   return image.subarray(from, from + bytes)
 }
 
@@ -146,11 +158,13 @@ function byRows(
 
 /** What SQLite itself does not allow is no damage. */
 function rowsChanged(base: Base, change: (database: DatabaseSync) => void): ReturnType<Damager> {
-  return inDirectory(base.files, (directory) => {
+  const tables = [...base.files].filter(([name]) => name === TABLES_FILE || name === LOG_FILE)
+  return inDirectory(new Map(tables), (directory) => {
     const path = join(directory, TABLES_FILE)
     const database = new DatabaseSync(path)
     database.exec('pragma synchronous = off')
-    const before = itemsIn(database)
+    const before = itemsBefore.get(base) ?? itemsIn(database)
+    itemsBefore.set(base, before)
     try {
       change(database)
     } catch {
@@ -166,6 +180,8 @@ function rowsChanged(base: Base, change: (database: DatabaseSync) => void): Retu
     return touched.length === 0 ? undefined : { files, touched: new Set(touched) }
   })
 }
+
+const itemsBefore = new WeakMap<Base, Map<string, string>>()
 
 /** Every row by the item it holds, or by its table and key. */
 function itemsIn(database: DatabaseSync): Map<string, string> {

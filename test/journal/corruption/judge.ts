@@ -18,6 +18,7 @@ import type { VerifyReport } from '../../../src/journal/sqlite/report.ts'
 import { markFree } from '../../../src/journal/sqlite/salvage.ts'
 import { Tables } from '../../../src/journal/sqlite/tables.ts'
 import {
+  foundIn,
   groupsIn,
   inDirectory,
   pagesOf,
@@ -47,22 +48,29 @@ export type Parts = Readonly<{
   pages: (files: Files) => Pages
 }>
 
-type Looked = Readonly<{ report: VerifyReport; read: Contents | typeof REFUSED }>
+/** Of a table without row numbers, whose rows are on its inner pages too. */
+const INNER_PAGE = 0x02
+
+type Looked = Readonly<{
+  report: VerifyReport
+  repaired: Contents | Error
+  read: Contents | typeof REFUSED
+}>
 
 export const PARTS: Parts = { verify: inspect, pages: pagesOf }
 
 export function judge(base: Base, damage: Damage, parts: Parts = PARTS): Judgement {
   const wrong: string[] = []
-  const { report, read } = inDirectory(damage.files, (directory): Looked => ({
+  const { report, repaired, read } = inDirectory(damage.files, (directory): Looked => ({
     report: parts.verify(directory),
-    read: readDirectory(directory, base.names, base.positions),
+    repaired: repair(base, damage, directory, parts),
+    read: readDirectory(directory, base.names, base.positions), // writes to it, and so comes last
   }))
   const outcome = report.ok ? unfound(base, damage, read) : 'found'
   if (outcome === undefined) wrong.push(`not found: ${differences(base.truth, read).join('; ')}`)
   if (!report.ok && read !== REFUSED)
     wrong.push(...impossible(base, damage, read).map((one) => `read, ${one}`))
 
-  const repaired = repair(base, damage, parts)
   if (repaired instanceof Error) wrong.push(`repair: ${repaired.message}`)
   else wrong.push(...wronglyRepaired(base, damage, repaired))
   const items = [...base.own.keys()].filter((key) => base.truth.get(key) !== undefined)
@@ -86,10 +94,11 @@ function unfound(
 }
 
 /** The files as they would be without those of the last groups that are not what they were. */
-function withoutTail({ files, kind }: Base, damage: Damage): Files | undefined {
-  if (kind === 'closed') return undefined
+function withoutTail({ files, filed }: Base, damage: Damage): Files | undefined {
   return inDirectory(files, (directory) => {
-    const places = groupsIn(directory).map((group) => placeOf(files, group))
+    const places = groupsIn(directory)
+      .filter(({ number }) => number > filed)
+      .map((group) => placeOf(files, group))
     const first = places.findIndex((place) => !isSame(files, damage.files, place))
     if (first === -1) return undefined
     const cut = new Map(files)
@@ -130,25 +139,32 @@ function impossible(base: Base, damage: Damage, read: Contents): string[] {
 /**
  * What the files cannot tell any more does not count against an event that was kept: the name of its
  * stream where the row of the stream is damaged, with it the version where the stream begins anew, and
- * the version behind a lost group.
+ * the version of an event that waited in the intake where those before it are lost.
  */
 function isEqual(base: Base, damage: Damage, key: string, value: Item): boolean {
   const was = base.truth.get(key)
   if (was === value) return true
   if (!key.startsWith('event ') || typeof value !== 'string' || typeof was !== 'string')
     return false
-  const nameIsLost = !isIntact(base, damage, keyOf.name(String(fieldOf(was, 'stream'))))
-  if (nameIsLost) return without(value, 'stream', 'seq') === without(was, 'stream', 'seq')
-  return hasLostGroup(base, damage) && without(value, 'seq') === without(was, 'seq')
+  const stream = String(fieldOf(was, 'stream'))
+  if (!isIntact(base, damage, keyOf.name(stream)))
+    return without(value, 'stream', 'seq') === without(was, 'stream', 'seq')
+  const waited = base.own.get(key)?.some(({ file }) => file.startsWith('intake')) ?? false
+  return (
+    waited &&
+    without(value, 'seq') === without(was, 'seq') &&
+    hasLostBefore(base, damage, stream, Number(fieldOf(was, 'position')))
+  )
 }
 
-function hasLostGroup({ files, kind }: Base, damage: Damage): boolean {
-  return (
-    kind !== 'closed' &&
-    [...files].some(([name, image]) => {
-      return name.startsWith('intake') && !damage.files.get(name)?.equals(image)
-    })
-  )
+function hasLostBefore(base: Base, damage: Damage, stream: string, position: number): boolean {
+  for (let n = 1; n < position; n++) {
+    const key = keyOf.event(n)
+    const event = base.truth.get(key)
+    const isOfStream = typeof event === 'string' && fieldOf(event, 'stream') === stream
+    if (isOfStream && !isIntact(base, damage, key)) return true
+  }
+  return false
 }
 
 function fieldOf(event: string, field: string): unknown {
@@ -162,11 +178,10 @@ function without(event: string, ...fields: readonly string[]): string {
   )
 }
 
-function repair(base: Base, { files }: Damage, parts: Parts): Contents | Error {
+function repair(base: Base, { files }: Damage, directory: string, parts: Parts): Contents | Error {
   const database = new DatabaseSync(':memory:')
   try {
-    const intake = [...files].filter(([name]) => name.startsWith('intake'))
-    inDirectory(new Map(intake), (directory) => rebuild(directory, parts.pages(files), database))
+    rebuild(directory, parts.pages(files), database)
     const { reading } = new Filing(database, RETENTION_MS)
     const sources = { reading, tables: new Tables(database) }
     return contentsOf(sources, base.names, base.positions)
@@ -196,17 +211,23 @@ function isIntact(base: Base, { files, touched }: Damage, key: string): boolean 
 }
 
 /**
- * A record can be intact and the name of its collection lost, and a snapshot that of its stream. And where neither the way to a page nor
- * the list of free pages can be read, nobody knows whether what is on it was the last version.
+ * A record can be intact and the name of its collection lost, and a snapshot that of its stream. Where
+ * neither the way to a page nor the list of free pages can be read, nobody knows whether what is on it
+ * was the last version; nor where an old page that leads to others has an old version of it itself.
  */
 function isLostOtherwise(base: Base, damage: Damage, key: string): boolean {
   const collection = /^record ([^/]*)\//.exec(key)?.[1]
   if (collection !== undefined && !isIntact(base, damage, keyOf.collection(collection))) return true
   const stream = /^snapshot ([^/]*)\//.exec(key)?.[1]
   if (stream !== undefined && !isIntact(base, damage, keyOf.name(stream))) return true
-  const isOverwritten = /^(?:record|snapshot|fence) /.test(key)
+  if (!/^(?:record|snapshot) /.test(key)) return false
   const pages = pagesOf(damage.files)
-  return isOverwritten && !markFree(pages, new Uint8Array(pages.count + 1))
+  if (!markFree(pages, new Uint8Array(pages.count + 1))) return true
+  const before = pagesOf(base.files)
+  return [...foundIn(pages)].some(([item, number = 0]) => {
+    const page = pages.page(number)
+    return item === key && page?.[0] === INNER_PAGE && before.page(number)?.equals(page) !== true
+  })
 }
 
 function shown(value: Item): string {

@@ -5,18 +5,24 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 
 import type { Batch, Expected, NewEvent, RecordWrite } from '../../../src/journal/index.ts'
 import { FrameWriter, GROUP_HEADER_BYTES, setToken } from '../../../src/journal/sqlite/frame.ts'
 import { Intake, removeIntake, sealGroup, type Group } from '../../../src/journal/sqlite/intake.ts'
 import { openDirectory, type Opened } from '../../../src/journal/sqlite/opening.ts'
+import { TABLES_FILE } from '../../../src/journal/sqlite/schema.ts'
 import type { Random } from '../../../src/std/index.ts'
-import { keyOf, type Names } from './contents.ts'
+import { answerOf, keyOf, type Names } from './contents.ts'
 
 export type Files = ReadonlyMap<string, Buffer>
 
-const INTAKE_BYTES = 49_152
-export const RETENTION_MS = 1_000_000_000
+/** So little that both files are written to, at times more than once. */
+const INTAKE_BYTES = 16_384
+/** So short that the first answers are forgotten. */
+export const RETENTION_MS = 500
+/** On small pages a few rows make trees of some depth, and rows that go on elsewhere; 0 is as the engine has it. */
+const PAGE_BYTES = [512, 512, 1_024, 0]
 const STREAMS = Array.from({ length: 8 }, (_, n) => `stream ${'x'.repeat(n * 3)}${n}`)
 const COLLECTIONS = ['queue', 'leases', 'größe']
 const FENCES = ['one', 'two']
@@ -40,12 +46,15 @@ export class Scribe {
   #number: number
   #position: number
   #at = 1_000
+  #answered = 0
   readonly #versions = new Map<string, number>()
   readonly #tokens = new Map<string, number>()
 
   constructor(directory: string, chance: Random) {
     this.directory = directory
     this.#chance = chance
+    const pageBytes = chance.pick(PAGE_BYTES)
+    if (pageBytes > 0) beginWith(directory, pageBytes)
     this.#opened = openDirectory(directory, RETENTION_MS)
     this.#intake = this.#newIntake()
     this.#number = this.#opened.filing.last
@@ -134,6 +143,10 @@ export class Scribe {
     this.#intake.write(bytes)
     this.#intake.flush(number, bytes.length)
     this.#opened.filing.lay(group)
+    const { reading } = this.#opened.filing
+    for (const key of this.names.answers.slice(this.#answered))
+      this.#note(keyOf.answer(key), String(answerOf(reading, key)))
+    this.#answered = this.names.answers.length
   }
 
   #batch(): Batch {
@@ -198,6 +211,12 @@ export class Scribe {
     const values = this.ever.get(key) ?? new Set()
     this.ever.set(key, values.add(String(value)))
   }
+}
+
+function beginWith(directory: string, pageBytes: number): void {
+  const database = new DatabaseSync(join(directory, TABLES_FILE))
+  database.exec(`pragma page_size = ${pageBytes}; vacuum`)
+  database.close()
 }
 
 function some<T>(chance: Random, from: readonly T[], most: number): T[] {

@@ -1,0 +1,80 @@
+/** One request of a command to a server of ours on this machine. */
+import { request } from 'node:http'
+
+import { Accident, fault, isFault } from '../std/index.ts'
+
+export type ServerRequest = Readonly<{
+  method: 'GET' | 'POST'
+  body?: unknown
+  token?: string | undefined
+  deadlineMs: number
+}>
+
+const ANSWER_BYTES_MAX = 1_048_576
+
+/** What it answered, as JSON. Throws `server-refused` with its own reason, or `server-unreachable`. */
+export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
+  const { method, body, token, deadlineMs } = asked
+  return new Promise((resolve, reject) => {
+    const unreachable = (cause: unknown): void =>
+      reject(
+        new Accident(
+          fault('server-unreachable', `nobody answers at ${url}: ${String(cause)}`, {
+            remedy: 'see whether the server runs there',
+          }),
+          { cause },
+        ),
+      )
+    const sent = request(
+      url,
+      {
+        method,
+        signal: AbortSignal.timeout(deadlineMs),
+        headers: {
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+      },
+      (answer) => {
+        const pieces: Buffer[] = []
+        let bytes = 0
+        answer.on('data', (piece: Buffer) => {
+          bytes += piece.length
+          if (bytes > ANSWER_BYTES_MAX) answer.destroy(new Error('the answer is too long'))
+          else pieces.push(piece)
+        })
+        answer.on('error', unreachable)
+        answer.on('end', () => {
+          const said = jsonOf(Buffer.concat(pieces).toString())
+          const status = answer.statusCode ?? 0
+          if (status < 400) resolve(said)
+          else reject(refused(url, status, said))
+        })
+      },
+    )
+    sent.on('error', unreachable)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
+
+function refused(url: string, status: number, said: unknown): Accident {
+  const { detail, code, remedy }: Readonly<Record<string, unknown>> =
+    typeof said === 'object' && said !== null && !isFault(said) ? { ...said } : {}
+  const why = typeof detail === 'string' ? detail : 'it gives no reason'
+  return new Accident(
+    fault('server-refused', `${url} answers ${status}: ${why}`, {
+      status,
+      ...(code !== undefined && { reason: code }),
+      remedy: typeof remedy === 'string' ? remedy : 'see the log of the server',
+      ...(typeof said === 'object' && said !== null && { answer: said }),
+    }),
+  )
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+/** What is at a location: a level for every product that ever was there. */
+import { route, shape, type Route } from '../../http/index.ts'
+import { isFault } from '../../std/index.ts'
+import type { Stock } from '../stock.ts'
+import { fields, list, NUMBER, paged, READ_HEADERS, TEXT, TIME, WHOLE } from './answering.ts'
+import type { Wall } from './answering.ts'
+import { id, page, pageOf, seenOf } from './input.ts'
+import { READING, refusals, refuse, refused } from './refusing.ts'
+
+const answer = fields(
+  {
+    locationId: TEXT,
+    products: list(
+      fields({
+        locationId: TEXT,
+        productId: TEXT,
+        quantity: NUMBER,
+        'pendingAdjustment?': NUMBER,
+        lastUpdated: TIME,
+        version: WHOLE,
+      }),
+    ),
+    'nextCursor?': TEXT,
+  },
+  {
+    locationId: 'DC01',
+    products: [
+      {
+        locationId: 'DC01',
+        productId: 'apples',
+        quantity: 97.5,
+        lastUpdated: '2026-01-15T12:00:00.000Z',
+        version: 2,
+      },
+    ],
+  },
+)
+
+export function listProducts(stock: Stock, clock: Wall): Route {
+  return route({
+    method: 'GET',
+    path: '/locations/{locationId}/products',
+    summary: 'What is at a location',
+    tag: 'reads',
+    access: { permission: 'stock:level:read', places: ({ locationId = '' }) => [locationId] },
+    params: shape({ locationId: id }),
+    query: page,
+    answers: {
+      200: { description: 'levels by product', schema: answer, headers: READ_HEADERS },
+      ...refusals(...READING, 'location-not-found', 'bad-cursor', 'upstream-unavailable'),
+    },
+    refuse,
+    async handle(call) {
+      const about = { url: call.url, now: clock.now() }
+      const seen = seenOf(call)
+      if (isFault(seen)) return refused(seen, about)
+      const { locationId } = call.params
+      const listed = await stock.productsAt(locationId, { ...pageOf(call.query), ...seen })
+      return listed.ok ? paged('products', listed, { locationId }) : refused(listed, about)
+    },
+  })
+}
