@@ -155,14 +155,14 @@ class Twice {
         } else {
           assert.ok(row.state === 'ready' || row.state === 'delayed')
           assert.ok(row.expiresAt <= this.now, 'too old')
-          this.queue.leave(slot)
-          this.queue.release(slot)
-          this.rows.splice(this.rows.indexOf(row), 1)
+          this.#expire(row)
         }
       })
     );
-    for (const { state, dueAt } of this.rows)
+    for (const { state, dueAt, expiresAt } of this.rows) {
       assert.ok((state !== 'delayed' && state !== 'leased') || dueAt > this.now, 'nothing is due')
+      assert.ok((state !== 'delayed' && state !== 'ready') || expiresAt > this.now, 'nor too old')
+    }
   }
 
   check(): void {
@@ -195,9 +195,18 @@ class Twice {
     assert.ok(queue.nextDueAt() <= Math.min(Infinity, ...due), 'the timer is not late')
   }
 
+  /** Whoever gives a message back looks at its age: nobody else will. */
   #back(row: Row, dueAt: number): void {
     row.dueAt = dueAt
     row.state = dueAt > this.now ? 'delayed' : 'ready'
+    assert.equal(this.queue.isTooOld(row.slot, this.now), row.expiresAt <= this.now)
+    if (row.expiresAt <= this.now) this.#expire(row)
+  }
+
+  #expire(row: Row): void {
+    this.queue.leave(row.slot)
+    this.queue.release(row.slot)
+    this.rows.splice(this.rows.indexOf(row), 1)
   }
 }
 
