@@ -189,6 +189,8 @@ export type RedriveOptions = Readonly<{
 }>
 
 export interface Broker extends AsyncDisposable {
+  /** Made when the broker first began and kept since: what a wire signs its receipts with. */
+  readonly secret: string
   create(
     name: QueueName,
     config?: Partial<QueueConfig> & Readonly<{ maxRetries?: number }>,

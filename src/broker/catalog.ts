@@ -5,13 +5,15 @@
  */
 import type { Fence, Journal, RecordWrite } from '../journal/index.ts'
 import { READ_LIMIT_MAX } from '../journal/index.ts'
+import { freshId } from '../std/index.ts'
 import type { QueueInfo, QueueName } from './broker.ts'
 import { decodeConfig, encodeConfig } from './config.ts'
 import type { Entry } from './shared.ts'
 
 const QUEUES = 'broker-queues'
-/** Its key sorts before every id. */
+/** Their keys sort before every id. */
 const META = '!'
+const SECRET = '!secret'
 
 type Meta = { nextId: number }
 
@@ -21,6 +23,8 @@ export class Catalog {
   readonly #byName = new Map<string, Entry>()
   readonly #byId = new Map<number, Entry>()
   #meta: Meta = { nextId: 1 }
+  /** Nobody outside of the store has ever seen it. */
+  secret = ''
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(journal: Journal, fence: Fence) {
@@ -35,14 +39,19 @@ export class Catalog {
         ...(after !== undefined && { after }),
       })
       const last = page.at(-1)
-      if (last === undefined) return
+      if (last === undefined) break
       for (const { key, value } of page) {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `recordOf` wrote
         if (key === META) this.#meta = JSON.parse(value) as Meta
+        else if (key === SECRET) this.secret = value
         else this.#keep(decodeEntry(value))
       }
       after = last.key
     }
+    if (this.secret !== '') return
+    const secret = `${freshId()}${freshId()}`
+    await this.#write([{ collection: QUEUES, key: SECRET, value: secret }])
+    this.secret = secret
   }
 
   get size(): number {

@@ -43,9 +43,11 @@ export type QueueConfig = Readonly<{
   /** How long a send waits for room, with `block`. */
   blockMs: number
   /** Where dead letters go: the name of a queue of the same account and region. Without it nothing dies. */
-  deadLetterQueue?: string
+  deadLetterQueue?: string | undefined
   /** How long a deduplication id is remembered; 0 for not at all. */
   dedupWindowMs: number
+  /** Whether an id means the same message in all groups, or in each another one. */
+  dedupScope: 'queue' | 'group'
   /** The content of a message is its deduplication id where it has none. */
   contentDedup: boolean
   messageBytesMax: number
@@ -69,6 +71,7 @@ const DEFAULTS: QueueConfig = {
   overflow: 'reject',
   blockMs: 5_000,
   dedupWindowMs: 0,
+  dedupScope: 'queue',
   contentDedup: false,
   messageBytesMax: MESSAGE_BYTES_MAX,
   inFlightMax: IN_FLIGHT_MAX_STANDARD,
@@ -102,6 +105,7 @@ const BACKOFF_RANGES: Readonly<Record<keyof QueueConfig['backoff'], Range>> = {
 const CHOICES: Readonly<Partial<Record<keyof QueueConfig, readonly string[]>>> = {
   onExpire: ['drop', 'dead-letter'],
   overflow: ['reject', 'drop-oldest', 'dead-letter-oldest', 'block'],
+  dedupScope: ['queue', 'group'],
 }
 
 /** What a new queue has, with what it was told. `maxRetries` is the same as `maxReceives`. */

@@ -88,6 +88,10 @@ class BrokerOverJournal implements Broker {
     this.#sweeping = new Sweeping(this.#shared, this.#catalog, this.#queues)
   }
 
+  get secret(): string {
+    return this.#catalog.secret
+  }
+
   async begin(): Promise<void> {
     await this.#catalog.load()
     for (const entry of this.#catalog.all()) if (entry.isDeleting) this.#sweeping.add(entry)

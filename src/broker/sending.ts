@@ -273,11 +273,13 @@ function oldestOf({ state: { slots } }: QueueCore): number {
 }
 
 function dedupKeyOf(core: QueueCore, message: NewMessage): string | undefined {
-  const { dedupWindowMs, contentDedup } = core.entry.config
+  const { dedupWindowMs, dedupScope, contentDedup } = core.entry.config
   if (dedupWindowMs === 0) return undefined
-  if (message.dedupId !== undefined) return `i${message.dedupId}`
+  const { group = '', dedupId, body } = message
+  const scope = dedupScope === 'group' ? `g${group.length}:${group}` : ''
+  if (dedupId !== undefined) return `${scope}i${dedupId}`
   if (!contentDedup) return undefined
-  return `c${createHash('sha256').update(message.body).digest('base64url')}`
+  return `${scope}c${createHash('sha256').update(body).digest('base64url')}`
 }
 
 /** Ids whose time is over go with whatever is written next. */
