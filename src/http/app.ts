@@ -17,6 +17,7 @@ import { Exchange, type Desk, type Entry } from './exchange.ts'
 import type { Injected, InjectedAnswer } from './http.ts'
 import { parseBody } from './json-body.ts'
 import { PARAM_CHARS_MAX, STALL_MS } from './limits.ts'
+import { serveBeside, type RawService } from './raw.ts'
 import { json, route, type RawParams, type Route } from './route.ts'
 
 declare module 'fastify' {
@@ -32,17 +33,22 @@ const ANY_TYPE = ['application/json', '*']
 
 const NO_QUERY: Readonly<Record<string, unknown>> = Object.freeze({})
 
-export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstance {
+export function createApp(
+  entries: readonly Entry[],
+  desk: Desk,
+  raw?: RawService,
+): FastifyInstance {
   const { limits } = desk
   const { headerMs, requestMs } = limits
   const unknown = nowhereEntry(desk)
+  const longestMs = Math.max(0, ...entries.map(({ answerMs }) => answerMs))
   const onBadPath = (_: string, request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(desk, unknown, request, response, {})
     exchange.admit(() => exchange.refuse(badPath(), 400))
   }
   const app = fastify({
     bodyLimit: limits.bodyBytes,
-    connectionTimeout: Math.max(requestMs, ...entries.map(({ answerMs }) => answerMs)) + STALL_MS,
+    connectionTimeout: Math.max(requestMs, longestMs, raw?.answerMsMax ?? 0) + STALL_MS,
     keepAliveTimeout: limits.keepAliveMs,
     requestTimeout: requestMs,
     clientErrorHandler: () => {}, // the connections' own answers it
@@ -76,6 +82,7 @@ export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstanc
   app.setErrorHandler<Error>(onError)
   for (const entry of entries) addRoute(app, entry, desk)
   addNowhere(app, unknown, entries, desk)
+  if (raw !== undefined) serveBeside(app.server, raw, desk)
   return app
 }
 

@@ -32,6 +32,15 @@ import { Streaming } from './streaming.ts'
 import type { RouteTraffic, Traffic } from './traffic.ts'
 import { headOf, textOf, writeText } from './writing.ts'
 
+/** A request that is owed an answer. */
+export interface Owed {
+  readonly dueMs: number
+  /** Its answer has begun and is not late, however long it takes. */
+  readonly isStreaming: boolean
+  overdue(): void
+  drain(): void
+}
+
 /** What all exchanges of one server share. */
 export type Desk = Readonly<{
   authenticator: Authenticator
@@ -43,7 +52,7 @@ export type Desk = Readonly<{
   logRequests: boolean
   traffic: Traffic
   /** Those that are owed an answer. */
-  pending: Set<Exchange>
+  pending: Set<Owed>
   isDraining: () => boolean
   isSurplus: (request: IncomingMessage) => boolean
   /** One more is pending. */
@@ -59,7 +68,7 @@ export type Entry = Readonly<{
   answerMs: number
 }>
 
-export class Exchange implements Call {
+export class Exchange implements Call, Owed {
   readonly headers: Readonly<Record<string, string | undefined>>
   params: unknown
   query: unknown = undefined
