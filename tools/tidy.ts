@@ -37,6 +37,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
 /** npm packages a folder may import; where no row grants one, there is none. */
 const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: boolean }>[] = [
   { name: '@standard-schema/spec', folder: 'kernel', typeOnly: true },
+  { name: '@standard-schema/spec', folder: 'broker', typeOnly: true },
   { name: 'fastify', folder: 'http', typeOnly: false },
   { name: 'commander', folder: 'server', typeOnly: false },
   { name: 'pino', folder: 'server', typeOnly: false },
