@@ -114,6 +114,33 @@ export type QueueStats = Readonly<{
   deadLettered: number
   dropped: number
   duplicates: number
+  purged: number
+  /** By a redrive, to another queue. */
+  moved: number
+  leasesEnded: number
+}>
+
+/** Over all queues, since the broker began. */
+export type BrokerMetrics = Readonly<{
+  queues: number
+  /** Queues whose messages are in memory; the others have none, or are about to be read. */
+  awakeQueues: number
+  /** Texts of messages in memory, in characters. */
+  textChars: number
+  commits: number
+  records: number
+  refusals: number
+  sent: number
+  received: number
+  deleted: number
+  nacked: number
+  expired: number
+  deadLettered: number
+  dropped: number
+  duplicates: number
+  purged: number
+  moved: number
+  leasesEnded: number
 }>
 
 export type MoveTask = Readonly<{
@@ -236,6 +263,7 @@ export interface Broker extends AsyncDisposable {
   /** Queues whose dead letters go to this one. */
   deadLetterSources(name: QueueName): readonly QueueInfo[]
   stats(name: QueueName): Promise<QueueStats | QueueFault>
+  metrics(): BrokerMetrics
   /** Ends intake and lets what was begun become durable. */
   close(): Promise<void>
 }

@@ -8,7 +8,7 @@ import type { Catalog } from './catalog.ts'
 import { keyOf, seqOfKey, seqOfMessageId } from './message-id.ts'
 import { extrasOf, messageOf } from './message-text.ts'
 import { noSuchQueue } from './naming.ts'
-import type { SlotReport } from './queue.ts'
+import type { SlotReport } from './looking.ts'
 import type { Queues } from './queues.ts'
 import { messagesOf } from './shared.ts'
 
@@ -80,11 +80,14 @@ export class Browsing {
   ): Promise<ReadonlyMap<number, SlotReport> | QueueFault> {
     const found = await this.#queues.get(name)
     if ('ok' in found) return found
-    const reports = await this.#queues.ask<readonly SlotReport[]>(found, (replyTo) => ({
-      type: 'states',
-      seqs,
-      replyTo,
-    }))
+    const reports = await this.#queues.ask<readonly SlotReport[] | QueueFault>(
+      found,
+      (replyTo) => ({
+        type: 'states',
+        seqs,
+        replyTo,
+      }),
+    )
     return 'ok' in reports ? reports : new Map(reports.map((report) => [report.seq, report]))
   }
 

@@ -3,10 +3,10 @@
  * whoever asked for it is answered. Changes are made one after another, so that two who create the same queue
  * at once agree on it.
  */
-import type { Fence, Journal, RecordWrite } from '../journal/index.ts'
-import { READ_LIMIT_MAX } from '../journal/index.ts'
-import { freshId } from '../std/index.ts'
-import type { QueueInfo, QueueName } from './broker.ts'
+import { READ_LIMIT_MAX, type Journal, type RecordWrite } from '../journal/index.ts'
+import { Accident, freshId } from '../std/index.ts'
+import type { QueueFault, QueueInfo, QueueName } from './broker.ts'
+import type { Committing } from './committing.ts'
 import { decodeConfig, encodeConfig } from './config.ts'
 import type { Entry } from './shared.ts'
 
@@ -19,7 +19,7 @@ type Meta = { nextId: number }
 
 export class Catalog {
   readonly #journal: Journal
-  readonly #fence: Fence
+  readonly #committing: Committing
   readonly #byName = new Map<string, Entry>()
   readonly #byId = new Map<number, Entry>()
   #meta: Meta = { nextId: 1 }
@@ -27,9 +27,9 @@ export class Catalog {
   secret = ''
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(journal: Journal, fence: Fence) {
+  constructor(journal: Journal, committing: Committing) {
     this.#journal = journal
-    this.#fence = fence
+    this.#committing = committing
   }
 
   async load(): Promise<void> {
@@ -50,7 +50,9 @@ export class Catalog {
     }
     if (this.secret !== '') return
     const secret = `${freshId()}${freshId()}`
-    await this.#write([{ collection: QUEUES, key: SECRET, value: secret }])
+    const record = { collection: QUEUES, key: SECRET, value: secret }
+    const refusal = await this.#committing.commit([record])
+    if (refusal !== undefined) throw new Accident(refusal)
     this.secret = secret
   }
 
@@ -79,30 +81,36 @@ export class Catalog {
   }
 
   /** Within `change`. */
-  async add(info: QueueInfo): Promise<Entry> {
+  async add(info: QueueInfo): Promise<Entry | QueueFault> {
     const entry: Entry = { ...info, id: this.#meta.nextId, isDeleting: false }
     const meta = { nextId: entry.id + 1 }
-    await this.#write([
+    const refusal = await this.#committing.commit([
       recordOf(entry),
       { collection: QUEUES, key: META, value: JSON.stringify(meta) },
     ])
+    if (refusal !== undefined) return refusal
     this.#meta = meta
     this.#keep(entry)
     return entry
   }
 
   /** Within `change`. */
-  async put(entry: Entry): Promise<Entry> {
-    await this.#write([recordOf(entry)])
+  async put(entry: Entry): Promise<Entry | QueueFault> {
+    const refusal = await this.#committing.commit([recordOf(entry)])
+    if (refusal !== undefined) return refusal
     this.#keep(entry)
     return entry
   }
 
-  /** Once nothing is left of it. */
-  async remove({ id, name }: Entry): Promise<void> {
-    await this.#write([{ collection: QUEUES, key: keyOf(id), deleted: true }])
+  /** Within `change`, once nothing is left of it. */
+  async remove({ id, name }: Entry): Promise<QueueFault | undefined> {
+    const refusal = await this.#committing.commit([
+      { collection: QUEUES, key: keyOf(id), deleted: true },
+    ])
+    if (refusal !== undefined) return refusal
     this.#byId.delete(id)
     if (this.#byName.get(textOf(name))?.id === id) this.#byName.delete(textOf(name))
+    return undefined
   }
 
   #keep(entry: Entry): void {
@@ -111,12 +119,6 @@ export class Catalog {
     const other = this.#byName.get(name)
     if (entry.isDeleting && other !== undefined && other.id !== entry.id) return // the name has been taken again
     this.#byName.set(name, entry)
-  }
-
-  async #write(records: readonly RecordWrite[]): Promise<void> {
-    const result = await this.#journal.commit({ records, fence: this.#fence })
-    if (result.type !== 'committed')
-      throw new Error(`the store has refused the broker: ${result.type}`)
   }
 }
 

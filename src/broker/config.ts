@@ -167,6 +167,12 @@ function checked(config: QueueConfig): QueueConfig | Fault<'bad-queue-config'> {
   for (const [field, choices] of Object.entries(CHOICES))
     if (!choices.some((choice) => choice === given[field]))
       wrong[field] = `one of ${choices.join(', ')}`
+  for (const field of ['fifo', 'contentDedup'] as const)
+    if (typeof config[field] !== 'boolean') wrong[field] = 'true or false'
+  if (config.deadLetterQueue === undefined) {
+    if (config.onExpire === 'dead-letter') wrong['onExpire'] = 'needs a deadLetterQueue'
+    if (config.overflow === 'dead-letter-oldest') wrong['overflow'] = 'needs a deadLetterQueue'
+  }
   const unknown = Object.keys(config).filter(
     (field) => !(field in DEFAULTS) && field !== 'deadLetterQueue',
   )

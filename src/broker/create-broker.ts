@@ -5,7 +5,6 @@
 import type { Journal } from '../journal/index.ts'
 import type { Ref, System } from '../kernel/index.ts'
 import {
-  Accident,
   fault,
   freshSeed,
   random as seeded,
@@ -16,6 +15,7 @@ import {
 } from '../std/index.ts'
 import type {
   Broker,
+  BrokerMetrics,
   Browsed,
   BrowseOptions,
   CreateOptions,
@@ -34,14 +34,20 @@ import type {
 } from './broker.ts'
 import { Browsing, type Found } from './browsing.ts'
 import { Catalog } from './catalog.ts'
+import { Committing } from './committing.ts'
 import { changedConfig, configOf, differences, type QueueConfig } from './config.ts'
-import { BODIES_BYTES_DEFAULT, QUEUES_MAX, WAIT_MS_MAX } from './limits.ts'
-import { badName, badTags, handleOf, noSuchQueue, sourceOf } from './naming.ts'
+import { BODIES_BYTES_DEFAULT, BROKER_BATCH_MAX, QUEUES_MAX, WAIT_MS_MAX } from './limits.ts'
+import { badDeadLetters, badName, badTags, handleOf, noSuchQueue, sourceOf } from './naming.ts'
+import { zeroCounts } from './queue-core.ts'
 import type { QueueMessage } from './queue.ts'
-import { closing, QUEUE_ANSWER_MS, Queues } from './queues.ts'
+import { QUEUE_ANSWER_MS, Queues } from './queues.ts'
 import { Redrive } from './redriving.ts'
 import { Bodies, type Entry, type Shared } from './shared.ts'
 import { Sweeping } from './sweeping.ts'
+import { Waking } from './waking.ts'
+
+/** A send may wait for room as long as that. */
+const SEND_ANSWER_MS = WAIT_MS_MAX + QUEUE_ANSWER_MS
 
 export type BrokerOptions = Readonly<{
   system: System
@@ -64,28 +70,36 @@ class BrokerOverJournal implements Broker {
   readonly #queues: Queues
   readonly #browsing: Browsing
   readonly #sweeping: Sweeping
+  readonly #waking: Waking
   #closed: Promise<void> | undefined
 
   constructor({ system, journal, log, random, bodiesMax }: BrokerOptions, token: number) {
-    const fence = { name: 'broker', token }
+    const committing = new Committing(journal, { name: 'broker', token }, system.clock)
     let count = 0
-    this.#catalog = new Catalog(journal, fence)
+    this.#catalog = new Catalog(journal, committing)
     this.#shared = {
       journal,
-      fence,
+      committing,
+      token,
       steady: steadyClock(system.clock),
       random: random ?? seeded(freshSeed()),
       log: log ?? silentLog,
       // Of every start its own: nothing has to be remembered for a number never to be given twice.
       nextSeq: () => token * 2 ** 32 + ++count,
       bodies: new Bodies(bodiesMax ?? BODIES_BYTES_DEFAULT),
+      totals: zeroCounts(),
       deadLetters: (of) => this.#deadLetters(of),
-      queueOf: (id) => this.#queues.byId(id),
+      tell: (id, message) => this.#tell(id, message),
       entryOf: (id) => this.#catalog.byId(id),
     }
     this.#queues = new Queues(system, this.#shared, this.#catalog)
     this.#browsing = new Browsing(journal, this.#catalog, this.#queues)
     this.#sweeping = new Sweeping(this.#shared, this.#catalog, this.#queues)
+    this.#waking = new Waking(this.#shared, this.#catalog, this.#queues)
+    committing.onLost = (reason) => {
+      this.#shared.log.error('the broker can write no more', { reason: reason.message })
+      this.#queues.shut(reason)
+    }
   }
 
   get secret(): string {
@@ -95,6 +109,7 @@ class BrokerOverJournal implements Broker {
   async begin(): Promise<void> {
     await this.#catalog.load()
     for (const entry of this.#catalog.all()) if (entry.isDeleting) this.#sweeping.add(entry)
+    this.#waking.begin()
   }
 
   async create(
@@ -105,7 +120,7 @@ class BrokerOverJournal implements Broker {
     const told = name.name.endsWith('.fifo') ? { ...given, fifo: true } : given
     const config = configOf(told)
     if ('ok' in config) return config
-    const refusal = badName(name, config) ?? badTags(tags)
+    const refusal = badName(name, config) ?? badTags(tags) ?? badDeadLetters(name, config)
     if (refusal !== undefined) return refusal
     return this.#changing(async () => {
       const before = this.#catalog.find(name)
@@ -156,7 +171,9 @@ class BrokerOverJournal implements Broker {
 
   delete(name: QueueName): Promise<Readonly<{ ok: true }> | QueueFault> {
     return this.#changingOne(name, async (entry) => {
-      this.#sweeping.add(await this.#catalog.put({ ...entry, isDeleting: true }))
+      const put = await this.#catalog.put({ ...entry, isDeleting: true })
+      if ('ok' in put) return put
+      this.#sweeping.add(put)
       return { ok: true } as const
     })
   }
@@ -192,11 +209,11 @@ class BrokerOverJournal implements Broker {
     name: QueueName,
     messages: readonly NewMessage[],
   ): Promise<readonly (Sent | QueueFault)[]> {
-    const answer = await this.#asking<readonly (Sent | QueueFault)[]>(name, (replyTo) => ({
-      type: 'send',
-      messages,
-      replyTo,
-    }))
+    const answer = await this.#asking<readonly (Sent | QueueFault)[]>(
+      name,
+      (replyTo) => ({ type: 'send', messages, replyTo }),
+      SEND_ANSWER_MS,
+    )
     return 'ok' in answer ? messages.map(() => answer) : answer
   }
 
@@ -249,32 +266,34 @@ class BrokerOverJournal implements Broker {
     const { to, ids, search, ratePerSecond } = options
     const target = to === undefined ? undefined : this.#catalog.find(to)
     if (to !== undefined && target === undefined) return noSuchQueue(to)
-    for (const other of target === undefined ? this.#sourcesOf(name) : [target])
-      await this.#queues.wake(other)
+    const source = this.#catalog.find(name)
+    if (source === undefined) return noSuchQueue(name)
+    if (target !== undefined && target.id === source.id)
+      return fault('bad-message', 'messages are moved to another queue than they are in')
+    if (ids !== undefined && ids.length > BROKER_BATCH_MAX)
+      return fault('bad-message', `${BROKER_BATCH_MAX} messages at most are moved by their ids`)
+    if (ratePerSecond !== undefined && !(ratePerSecond > 0 && ratePerSecond < Infinity))
+      return fault('bad-message', 'the rate is a number of messages in a second, above 0')
     const upTo = this.#shared.nextSeq()
-    const redrive = new Redrive(
-      {
-        handle: handleOf(upTo, name),
-        source: name,
-        ...(to !== undefined && { target: to }),
-        ...(ratePerSecond !== undefined && { ratePerSecond }),
-        state: 'running',
-        startedAt: this.#shared.steady.now(),
-        moved: 0,
-        toMove: 0,
-      },
-      {
-        upTo,
-        ...(target !== undefined && { target }),
-        ...(ids !== undefined && { ids }),
-        ...(search !== undefined && { search }),
-      },
-    )
-    return this.#asking<MoveTask | QueueFault>(name, (replyTo) => ({
-      type: 'redrive',
-      redrive,
-      replyTo,
-    }))
+    const task: MoveTask = {
+      handle: handleOf(upTo, name),
+      source: name,
+      ...(to !== undefined && { target: to }),
+      ...(ratePerSecond !== undefined && { ratePerSecond }),
+      state: 'running',
+      startedAt: this.#shared.steady.now(),
+      moved: 0,
+      toMove: 0,
+    }
+    const order = {
+      task,
+      upTo,
+      ...(target !== undefined && { targetId: target.id }),
+      ...(ids !== undefined && { ids }),
+      ...(search !== undefined && { search }),
+    }
+    const redrive = new Redrive(order, source.id, task.startedAt)
+    return this.#asking<MoveTask>(name, (replyTo) => ({ type: 'redrive', redrive, replyTo }))
   }
 
   moveTasks(name: QueueName): Promise<readonly MoveTask[] | QueueFault> {
@@ -283,13 +302,11 @@ class BrokerOverJournal implements Broker {
 
   async cancelMoveTask(handle: string): Promise<MoveTask | QueueFault> {
     const source = sourceOf(handle)
-    const tasks = source === undefined ? [] : await this.moveTasks(source)
-    if ('ok' in tasks) return tasks
-    const task = tasks.find((one) => one.handle === handle)
-    if (source === undefined || task?.state !== 'running')
+    if (source === undefined || this.#catalog.find(source) === undefined)
       return fault('no-such-task', 'there is no such task, or it has ended')
-    return this.#asking<MoveTask | QueueFault>(source, (replyTo) => ({
+    return this.#asking<MoveTask>(source, (replyTo) => ({
       type: 'cancel-redrive',
+      handle,
       replyTo,
     }))
   }
@@ -300,6 +317,20 @@ class BrokerOverJournal implements Broker {
 
   stats(name: QueueName): Promise<QueueStats | QueueFault> {
     return this.#asking<QueueStats>(name, (replyTo) => ({ type: 'stats', replyTo }))
+  }
+
+  metrics(): BrokerMetrics {
+    const { bodies, totals, committing } = this.#shared
+    const { commits, records, refusals } = committing
+    return {
+      queues: this.#catalog.size,
+      awakeQueues: this.#queues.awake,
+      textChars: bodies.used,
+      commits,
+      records,
+      refusals,
+      ...totals,
+    }
   }
 
   close(): Promise<void> {
@@ -313,15 +344,17 @@ class BrokerOverJournal implements Broker {
 
   async #close(): Promise<void> {
     await this.#queues.close()
+    await this.#waking.ended
     await this.#sweeping.ended()
   }
 
   async #asking<Reply>(
     name: QueueName,
     make: (replyTo: Ref<Reply | QueueFault>) => QueueMessage,
+    deadlineMs?: number,
   ): Promise<Reply | QueueFault> {
     const found = this.#queues.find(name) ?? (await this.#queues.get(name))
-    return 'ok' in found ? found : this.#queues.ask(found, make)
+    return 'ok' in found ? found : this.#queues.ask(found, make, deadlineMs)
   }
 
   #changingOne<T>(
@@ -334,25 +367,19 @@ class BrokerOverJournal implements Broker {
     })
   }
 
-  /** What cannot be written is answered, not thrown. */
   async #changing<T>(work: () => Promise<T | QueueFault>): Promise<T | QueueFault> {
-    if (this.#queues.isClosing) return closing()
-    try {
-      return await this.#catalog.change(work)
-    } catch (error) {
-      if (!(error instanceof Accident)) throw error
-      const code = error.code === 'read-only' ? 'store-read-only' : 'unknown-outcome'
-      return fault(code, error.message, { ...error.detail, cause: error.code })
-    }
+    return this.#queues.isShut ?? this.#catalog.change(work)
   }
 
   async #reconfigure(entry: Entry, patch: Partial<QueueConfig>): Promise<QueueInfo | QueueFault> {
     const config = changedConfig(entry.config, patch)
-    return 'ok' in config ? config : this.#put({ ...entry, config })
+    if ('ok' in config) return config
+    return badDeadLetters(entry.name, config) ?? this.#put({ ...entry, config })
   }
 
-  async #put(entry: Entry): Promise<Entry> {
+  async #put(entry: Entry): Promise<Entry | QueueFault> {
     const put = await this.#catalog.put({ ...entry, modifiedAt: this.#shared.steady.now() })
+    if ('ok' in put) return put
     this.#queues.byId(entry.id)?.tell({ type: 'configure', entry: put })
     return put
   }
@@ -360,20 +387,26 @@ class BrokerOverJournal implements Broker {
   /** The queue for the dead letters of another, awake; made if it is not there. */
   async #deadLetters({ name, config }: Entry): Promise<Entry | undefined> {
     const { deadLetterQueue, fifo } = config
-    if (deadLetterQueue === undefined || deadLetterQueue === name.name) return undefined
+    if (deadLetterQueue === undefined) return undefined
     const target = { ...name, name: deadLetterQueue }
     if (this.#catalog.find(target) === undefined) {
-      const made = await this.create(
-        target,
-        { fifo, maxReceives: Infinity },
-        { ifExists: 'ignore' },
-      )
+      const never = { fifo, maxReceives: Infinity }
+      const made = await this.create(target, never, { ifExists: 'ignore' })
       if ('ok' in made)
         this.#shared.log.warn('the queue for dead letters cannot be made', { ...made })
     }
-    const entry = this.#catalog.find(target)
-    if (entry !== undefined) await this.#queues.wake(entry)
-    return entry
+    return this.#catalog.find(target)
+  }
+
+  /** One that sleeps is woken, and finds on record what it would have been told. */
+  #tell(id: number, message: QueueMessage): void {
+    const awake = this.#queues.byId(id)
+    if (awake !== undefined) return void awake.tell(message)
+    this.#waking
+      .wake(id, false)
+      .catch((error: unknown) =>
+        this.#shared.log.warn('a queue could not be woken', { id, error: String(error) }),
+      )
   }
 
   #sourcesOf({ account, region, name }: QueueName): readonly Entry[] {

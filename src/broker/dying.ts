@@ -2,11 +2,15 @@
  * Messages that go elsewhere or nowhere: dead letters and those that grew too old.
  *
  * A death is one batch: gone here and there over there, or neither. The queue that gets it is told when it is
- * durable. Where there is no queue for dead letters, nothing dies: the message is handed out again.
+ * durable. Those that die are buried in the order in which they died, so the dead letters of a group are in its
+ * order. Who cannot be buried is tried again after a while, and nobody is given it meanwhile. Where there is no
+ * queue for dead letters, nothing dies.
  */
 import type { RecordWrite } from '../journal/index.ts'
+import { fault } from '../std/index.ts'
 import type { Failure, QueueFault } from './broker.ts'
-import { FAILURES_MAX, FAILURE_REASON_CHARS_MAX } from './limits.ts'
+import { notesToDelete } from './counting.ts'
+import { BURIAL_RETRY_MS } from './limits.ts'
 import { keyOf } from './message-id.ts'
 import { bodyOf, extrasOf, headOf, textOf } from './message-text.ts'
 import type { QueueCore } from './queue-core.ts'
@@ -15,47 +19,55 @@ import { messagesOf, type Entry } from './shared.ts'
 /** A message that leaves for another queue, on its way. */
 export type Leaver = Readonly<{
   slot: number
-  gen: number
   reason: string
   /** What became of it. */
   ended: (outcome: QueueFault | undefined) => void
 }>
 
-export function noteFailure(core: QueueCore, slot: number, failure: Omit<Failure, 'at'>): void {
-  const before = core.failures.get(slot) ?? []
-  const reason = failure.reason.slice(0, FAILURE_REASON_CHARS_MAX)
-  core.failures.set(slot, [...before, { ...failure, reason, at: core.now }].slice(-FAILURES_MAX))
-  core.behind.set(slot, core.state.slots.gen[slot]!)
+/** How many are buried at once, and how many bytes of them are read for it. */
+const BURIALS_MAX = 256
+const BURIAL_BYTES_MAX = 8_388_608
+
+/** Whether the next delivery would be one too many. */
+export function mustDie({ state, entry: { config } }: QueueCore, slot: number): boolean {
+  return state.slots.receives[slot]! >= config.maxReceives && config.deadLetterQueue !== undefined
 }
 
 /** It is too old: gone, or dead. */
 export function expire(core: QueueCore, slot: number): void {
-  core.counts.expired++
-  if (core.entry.config.onExpire === 'dead-letter') deathOf(core, slot, 'expired')
-  else remove(core, slot)
+  const { onExpire, deadLetterQueue } = core.entry.config
+  const ended = (outcome: QueueFault | undefined): void => {
+    if (outcome === undefined) core.count('expired')
+  }
+  if (onExpire === 'dead-letter' && deadLetterQueue !== undefined)
+    deathOf(core, slot, 'expired', ended)
+  else remove(core, slot, () => core.stay(slot, core.now + BURIAL_RETRY_MS), ended)
 }
 
-/** Gone for good. */
-export function remove(core: QueueCore, slot: number, ended?: Leaver['ended']): void {
-  const { state } = core
-  state.leave(slot)
+/** Gone for good; `otherwise` if that cannot be written. */
+export function remove(
+  core: QueueCore,
+  slot: number,
+  otherwise: () => void,
+  ended: Leaver['ended'],
+): void {
+  core.state.leave(slot)
   core.writing.add({
     messages: [{ collection: core.messages, key: core.keyOf(slot), deleted: true }],
-    notes: noteOf(core, slot),
+    notes: notesToDelete(core, slot),
     bytes: 0,
     done() {
-      core.forget(slot)
-      state.release(slot)
-      ended?.(undefined)
+      core.release(slot)
+      ended(undefined)
     },
     failed(reason) {
-      state.stay(slot, core.now)
-      ended?.(reason)
+      otherwise()
+      ended(reason)
     },
   })
 }
 
-/** To the dead letters, if there are any; `ended` is told when that is durable. */
+/** To the dead letters; `ended` is told when that is durable. */
 export function deathOf(
   core: QueueCore,
   slot: number,
@@ -63,30 +75,47 @@ export function deathOf(
   ended: Leaver['ended'] = () => undefined,
 ): void {
   core.state.leave(slot)
-  const leaver = { slot, gen: core.state.slots.gen[slot]!, reason, ended }
-  core.outside.findGrave(leaver)
+  core.dying.pushBack({ slot, reason, ended })
+  beginBurial(core)
 }
 
-/** Where it goes is known, and so is its text. */
+function beginBurial(core: QueueCore): void {
+  const { dying, state } = core
+  if (core.isBurying || dying.length === 0) return
+  const leavers: Leaver[] = []
+  for (let bytes = 0; leavers.length < BURIALS_MAX && bytes < BURIAL_BYTES_MAX;) {
+    const leaver = dying.popFront()
+    if (leaver === undefined) break
+    leavers.push(leaver)
+    bytes += state.slots.bytes[leaver.slot]!
+  }
+  core.isBurying = true
+  core.outside.findGraves(leavers)
+}
+
+/** Where they go is known, and so are their texts, by key. */
 export function bury(
   core: QueueCore,
-  { slot, reason, ended }: Leaver,
+  leavers: readonly Leaver[],
   target: Entry | undefined,
-  text: string | undefined,
+  texts: ReadonlyMap<string, string>,
 ): void {
-  const { state } = core
-  if (target === undefined || text === undefined) {
-    state.slots.dueAt[slot] = core.now
-    state.stay(slot, core.now)
-    ended(undefined)
-    return
+  core.isBurying = false
+  for (const { slot, reason, ended } of leavers) {
+    const text = core.state.slots.text[slot] ?? texts.get(core.keyOf(slot))
+    if (target === undefined || text === undefined) {
+      core.stay(slot, core.now + BURIAL_RETRY_MS)
+      ended(fault('no-dead-letters', 'the message cannot be moved to the dead letters yet'))
+      continue
+    }
+    const failures = core.failuresOf(slot, text)
+    const dead = failures.length > 0 ? failures : [{ at: core.now, reason }]
+    moveTo(core, slot, text, target, { deadLetterOf: core.entry.id, failures: dead }, (outcome) => {
+      if (outcome === undefined) core.count('deadLettered')
+      ended(outcome)
+    })
   }
-  const failures = core.failuresOf(slot, text)
-  const dead = failures.length > 0 ? failures : [{ at: core.now, reason }]
-  moveTo(core, slot, text, target, { deadLetterOf: core.entry.id, failures: dead }, (outcome) => {
-    if (outcome === undefined) core.counts.deadLettered++
-    ended(outcome)
-  })
+  beginBurial(core)
 }
 
 /** One batch over two queues. The message is leaving already. */
@@ -97,42 +126,32 @@ export function moveTo(
   target: Entry,
   marks: Readonly<{ deadLetterOf?: number; failures?: readonly Failure[] }>,
   ended: Leaver['ended'],
+  notes: readonly RecordWrite[] = [],
 ): void {
   const { state, shared } = core
-  const { slots } = state
   const { deadLetterOf: _died, failures: _failures, ...extras } = extrasOf(text) ?? {}
   const head = headOf(text)
   const seq = shared.nextSeq()
   const moved = textOf(
     { ...head, dueAt: head.sentAt, expiresAt: Infinity },
-    { ...extras, first: extras.first ?? slots.seq[slot]!, ...marks },
+    { ...extras, first: extras.first ?? state.slots.seq[slot]!, ...marks },
     bodyOf(text),
   )
-  const arrival = { type: 'arrived', seq, text: moved, bytes: slots.bytes[slot]! } as const
   core.writing.add({
     messages: [
       { collection: core.messages, key: core.keyOf(slot), deleted: true },
       { collection: messagesOf(target.id), key: keyOf(seq), value: moved },
     ],
-    notes: noteOf(core, slot),
-    bytes: moved.length * 3,
+    notes: [...notesToDelete(core, slot), ...notes],
+    bytes: Buffer.byteLength(moved),
     done() {
-      core.forget(slot)
-      state.release(slot)
-      shared.queueOf(target.id)?.tell(arrival)
+      core.release(slot)
+      shared.tell(target.id, { type: 'arrived', seq, text: moved })
       ended(undefined)
     },
     failed(reason) {
-      state.stay(slot, core.now)
+      core.stay(slot, core.now + BURIAL_RETRY_MS)
       ended(reason)
     },
   })
 }
-
-/** The count of a message goes with it. */
-export function noteOf(core: QueueCore, slot: number): readonly RecordWrite[] {
-  if (!core.noted.has(slot)) return NO_RECORDS
-  return [{ collection: core.notes, key: core.keyOf(slot), deleted: true }]
-}
-
-const NO_RECORDS: readonly RecordWrite[] = []

@@ -1,30 +1,39 @@
 /** What a queue finds on record when it begins: its messages, how often each was received, and what it was sent. */
 import { READ_LIMIT_MAX, type Journal, type StoredRecord } from '../journal/index.ts'
 import type { Failure } from './broker.ts'
+import { deathOf, mustDie } from './dying.ts'
 import { messageIdOf, seqOfKey } from './message-id.ts'
-import { bodyOf, extrasOf, headOf } from './message-text.ts'
-import type { QueueCore } from './queue-core.ts'
+import { extrasOf, headOf, sizeOf } from './message-text.ts'
+import type { Known, QueueCore } from './queue-core.ts'
+import { recallRedrives, TASKS, tasksPrefix } from './redriving.ts'
+
+/** Messages that are read at once: others have their turn in between. */
+const PAGE = 2_000
 
 export async function load(core: QueueCore): Promise<void> {
-  const { journal } = core.shared
+  const { journal, token } = core.shared
+  const ofThisStart = token * 2 ** 32
   const notes = await notesIn(core)
-  const loaded: number[] = []
-  for await (const page of pages(journal, core.messages)) {
+  for await (const page of pages(journal, core.messages, '', PAGE)) {
     const now = core.now
     for (const { key, value } of page) {
       const seq = seqOfKey(key)
-      const note = notes.get(key)
+      const note = notes.size === 0 ? undefined : notes.get(key)
       const slot = admitStored(core, seq, value, note?.n ?? 0, note?.first ?? 0, now)
-      loaded[slot] = seq
+      if (seq > ofThisStart) core.foundEarly.add(seq)
       if (note === undefined) continue
       core.noted.add(slot)
       if (note.failures !== undefined) core.failures.set(slot, note.failures)
     }
   }
-  core.loaded = Float64Array.from(loaded)
+  const known: Known[] = []
   for await (const page of pages(journal, core.dedups))
-    for (const { key, value } of page) remember(core, key, value)
-  core.isLoaded = true
+    for (const { key, value } of page) known.push(knownOf(key, value))
+  for (const each of known.toSorted((a, b) => a.until - b.until)) core.known.set(each.key, each)
+  for await (const page of pages(journal, TASKS, tasksPrefix(core.entry.id)))
+    recallRedrives(core, page)
+  // Their last delivery ended with the process that made it.
+  for (const slot of core.noted) if (mustDie(core, slot)) deathOf(core, slot, 'its lease was lost')
 }
 
 /** A message that is durable already, from the record or from another queue. */
@@ -41,11 +50,13 @@ export function admitStored(
   const group =
     core.entry.config.fifo || text.includes('"group":') ? extrasOf(text)?.group : undefined
   const slot = core.state.admit({
-    ...head,
     seq,
+    level: head.level,
     group: group ?? '',
+    sentAt: head.sentAt,
+    dueAt: head.dueAt,
     expiresAt: core.expiryOf(head.sentAt, head.expiresAt),
-    bytes: Buffer.byteLength(bodyOf(text)),
+    bytes: sizeOf(text),
     receives,
     firstReceivedAt,
     text: undefined,
@@ -70,21 +81,22 @@ function noteOf(value: string): Note {
   return note
 }
 
-/** In order of time, as they were: the line of those to be forgotten begins with the oldest. */
-function remember(core: QueueCore, key: string, value: string): void {
+function knownOf(key: string, value: string): Known {
   const { seq, until }: { seq: number; until: number } = JSON.parse(value)
   const sent = { ok: true, messageId: messageIdOf(seq), seq, duplicate: false } as const
-  core.known.set(key, { sent, until, followers: undefined })
+  return { key, sent, until, followers: undefined }
 }
 
 async function* pages(
   journal: Journal,
   collection: string,
+  prefix = '',
+  limit = READ_LIMIT_MAX,
 ): AsyncGenerator<readonly StoredRecord[]> {
   let after: string | undefined
   for (;;) {
-    const page = await journal.readRecords(collection, '', {
-      limit: READ_LIMIT_MAX,
+    const page = await journal.readRecords(collection, prefix, {
+      limit,
       ...(after !== undefined && { after }),
     })
     if (page.length === 0) return

@@ -10,7 +10,7 @@
  * to `message-text.test.ts`, which is never taken out again.
  */
 import { assert } from '../std/index.ts'
-import type { Failure, Message, MessageAttribute } from './broker.ts'
+import type { Failure, Message, MessageAttribute, NewMessage } from './broker.ts'
 import { messageIdOf } from './message-id.ts'
 
 /** What most messages do not have. */
@@ -61,6 +61,26 @@ export function extrasOf(text: string): Extras | undefined {
 
 export function bodyOf(text: string): string {
   return text.slice(extrasSpan(text)[1] + 1)
+}
+
+/** The body and what Amazon counts of attributes: name, type and value. */
+export function bytesOf({ body, attributes }: Pick<NewMessage, 'body' | 'attributes'>): number {
+  let bytes = Buffer.byteLength(body)
+  if (attributes === undefined) return bytes
+  for (const [name, attribute] of Object.entries(attributes)) {
+    const value =
+      'text' in attribute
+        ? Buffer.byteLength(attribute.text)
+        : Buffer.byteLength(attribute.base64, 'base64')
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(attribute.type) + value
+  }
+  return bytes
+}
+
+/** The same of a message that is written down. */
+export function sizeOf(text: string): number {
+  const attributes = extrasOf(text)?.attributes
+  return bytesOf({ body: bodyOf(text), ...(attributes !== undefined && { attributes }) })
 }
 
 /** What a reader is told of a message; what changes with every delivery is passed in. */

@@ -6,16 +6,35 @@ import { QUEUE_NAME_CHARS_MAX, QUEUE_TAGS_MAX } from './limits.ts'
 import { keyOf } from './message-id.ts'
 
 const NAME = /^[A-Za-z0-9_-]+(?:\.fifo)?$/
+/** An account, or a region. */
+const PLACE = /^[A-Za-z0-9_-]{1,64}$/
 /** What of somebody's name for a queue is repeated to them. */
 const SHOWN_CHARS = 100
 
-export function badName({ name }: QueueName, { fifo }: QueueConfig): QueueFault | undefined {
-  const isRight =
-    name.length <= QUEUE_NAME_CHARS_MAX && NAME.test(name) && fifo === name.endsWith('.fifo')
-  if (isRight) return undefined
+export function badName(
+  { account, region, name }: QueueName,
+  { fifo }: QueueConfig,
+): QueueFault | undefined {
+  if (isNameOf(name, fifo) && PLACE.test(account) && PLACE.test(region)) return undefined
   return fault('bad-queue-name', `not a name for this queue: ${name.slice(0, SHOWN_CHARS)}`, {
     remedy: `use 1 to ${QUEUE_NAME_CHARS_MAX} of A-Z a-z 0-9 - _, ending in .fifo if and only if it is FIFO`,
   })
+}
+
+/** Dead letters go to another queue, and of the same kind: a FIFO queue keeps its order there. */
+export function badDeadLetters(
+  { name }: QueueName,
+  { deadLetterQueue, fifo }: QueueConfig,
+): QueueFault | undefined {
+  if (deadLetterQueue === undefined) return undefined
+  if (deadLetterQueue !== name && isNameOf(deadLetterQueue, fifo)) return undefined
+  return fault('bad-queue-config', 'dead letters go to another queue of the same kind', {
+    fields: ['deadLetterQueue'],
+  })
+}
+
+function isNameOf(name: string, fifo: boolean): boolean {
+  return name.length <= QUEUE_NAME_CHARS_MAX && NAME.test(name) && fifo === name.endsWith('.fifo')
 }
 
 export function badTags(tags: Readonly<Record<string, string>>): QueueFault | undefined {

@@ -1,42 +1,27 @@
 /**
  * One queue from inside: what its actor keeps between two messages. What it does with them is in the files named
- * for it: sending, receiving, settling, dying, passing-time, purging, redriving, loading.
+ * for it: sending, receiving, settling, counting, dying, passing-time, purging, redriving, loading.
  */
 import type { Ref } from '../kernel/index.ts'
-import { Deque, Heap, type HeapItem } from '../std/index.ts'
-import type { Delivery, Failure, MoveTask, NewMessage, QueueFault, Sent } from './broker.ts'
+import { Deque } from '../std/index.ts'
+import type { Failure, NewMessage, QueueFault, Sent } from './broker.ts'
+import type { Leaver } from './dying.ts'
 import { keyOf } from './message-id.ts'
 import { extrasOf } from './message-text.ts'
+import type { Purge } from './purging.ts'
 import { QueueState } from './queue-state.ts'
-import type { Leaver } from './dying.ts'
 import type { Reading } from './receiving.ts'
-import type { Redrive } from './redriving.ts'
-import { dedupsOf, messagesOf, notesOf, type Entry, type Shared } from './shared.ts'
-import { FREE, NO_SLOT } from './slots.ts'
+import type { PastRedrive, Redrive } from './redriving.ts'
+import {
+  dedupsOf,
+  messagesOf,
+  notesOf,
+  type Entry,
+  type QueueCounts,
+  type Shared,
+} from './shared.ts'
+import { Waiters } from './waiters.ts'
 import type { Writing } from './writing.ts'
-
-/** A receive that waits for something to be handed out. */
-export class Waiter implements HeapItem {
-  heapIndex = -1
-  isGone = false
-  readonly max: number
-  readonly until: number
-  readonly visibilityMs: number
-  readonly signal: AbortSignal | undefined
-  readonly attemptId: string | undefined
-  readonly replyTo: Ref<readonly Delivery[] | QueueFault>
-
-  constructor(
-    request: Pick<Waiter, 'max' | 'until' | 'visibilityMs' | 'signal' | 'attemptId' | 'replyTo'>,
-  ) {
-    this.max = request.max
-    this.until = request.until
-    this.visibilityMs = request.visibilityMs
-    this.signal = request.signal
-    this.attemptId = request.attemptId
-    this.replyTo = request.replyTo
-  }
-}
 
 /** A send that waits for room. */
 export type Blocked = Readonly<{
@@ -47,6 +32,7 @@ export type Blocked = Readonly<{
 
 /** What was sent under an id, for as long as the id is remembered. */
 export type Known = {
+  readonly key: string
   readonly sent: Sent
   readonly until: number
   /** Who waits for it to be durable; undefined once it is. */
@@ -60,26 +46,16 @@ export type Attempt = Readonly<{
   until: number
 }>
 
-/** What has happened since the queue woke. */
-export type QueueCounts = {
-  sent: number
-  received: number
-  deleted: number
-  nacked: number
-  expired: number
-  deadLettered: number
-  dropped: number
-  duplicates: number
-}
-
 /** What a queue sets going that ends in a turn of its own. */
 export interface Outside {
-  /** Ends in `handOutRead`, or in `handBack`. */
+  /** Ends in `handOutRead`. */
   readTexts(keys: readonly string[], reading: Reading): void
   /** Ends in `bury`. */
-  findGrave(leaver: Leaver): void
+  findGraves(leavers: readonly Leaver[]): void
   /** Ends in `stepRedrive` with these texts. */
   readToMove(redrive: Redrive, slots: readonly number[]): void
+  /** Another turn for what was not finished in this one. */
+  goOn(): void
 }
 
 export class QueueCore {
@@ -91,37 +67,32 @@ export class QueueCore {
   readonly notes: string
   readonly dedups: string
   entry: Entry
-  isLoaded = false
   /** Set once the queue is deleted or the broker closes: the answer to everything. */
   ended: QueueFault | undefined
-  readonly waiters: Deque<Waiter> = new Deque()
-  readonly waiting: Heap<Waiter> = new Heap((a, b) => a.until < b.until)
+  readonly waiters: Waiters = new Waiters()
   readonly blocked: Deque<Blocked> = new Deque()
+  /** By key, in the order in which they are forgotten. */
   readonly known: Map<string, Known> = new Map()
   readonly attempts: Map<string, Attempt> = new Map()
-  /** Messages whose count of deliveries is on record, and those whose record is behind. */
+  /** Messages whose count of deliveries is on record, and those whose record is behind, and since when. */
   readonly noted: Set<number> = new Set()
   readonly behind: Map<number, number> = new Map()
+  isCounting = false
   readonly failures: Map<number, readonly Failure[]> = new Map()
   /** When messages are too old that have a limit of their own. */
   readonly ownLimits: Map<number, number> = new Map()
-  /** Whom a delivery in progress waits for: texts that are being read. */
-  readings = 0
+  /** Who wants to know when a message that is between two states has come to one. */
+  readonly #settled: Map<number, (() => void)[]> = new Map()
+  /** On their way to the dead letters, in order; those in `burying` first. */
+  readonly dying: Deque<Leaver> = new Deque()
+  isBurying = false
   redrive: Redrive | undefined
-  readonly pastRedrives: MoveTask[] = []
-  readonly counts: QueueCounts = {
-    sent: 0,
-    received: 0,
-    deleted: 0,
-    nacked: 0,
-    expired: 0,
-    deadLettered: 0,
-    dropped: 0,
-    duplicates: 0,
-  }
+  readonly pastRedrives: PastRedrive[] = []
+  purge: Purge | undefined
   purgedAt: number = -Infinity
-  /** The numbers of the messages that were loaded, by slot: how a receipt of an earlier start is understood. */
-  loaded: Float64Array = new Float64Array(0)
+  /** Messages of this start that were loaded: another queue may yet say that they have arrived. */
+  readonly foundEarly: Set<number> = new Set()
+  readonly counts: QueueCounts = zeroCounts()
 
   constructor(shared: Shared, entry: Entry, writing: Writing, outside: Outside) {
     this.shared = shared
@@ -138,22 +109,18 @@ export class QueueCore {
     return this.shared.steady.now()
   }
 
+  /** Nothing is under way that has yet to end. */
+  get isAtRest(): boolean {
+    return this.writing.isIdle && !this.isBurying && this.dying.length === 0
+  }
+
   keyOf(slot: number): string {
     return keyOf(this.state.slots.seq[slot]!)
   }
 
-  /** The slot that a message of an earlier start was loaded into, if it is still there. */
-  slotOfLoaded(seq: number): number {
-    const { loaded } = this
-    let [low, high] = [0, loaded.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (loaded[middle]! < seq) low = middle + 1
-      else high = middle
-    }
-    const { slots } = this.state
-    const isThere = loaded[low] === seq && slots.seq[low] === seq && slots.state[low] !== FREE
-    return isThere ? low : NO_SLOT
+  count(what: keyof QueueCounts, times = 1): void {
+    this.counts[what] += times
+    this.shared.totals[what] += times
   }
 
   /** Keeps the text of a message in memory, if there is room. */
@@ -163,17 +130,46 @@ export class QueueCore {
       slots.text[slot] = text
   }
 
-  dropText(slot: number): void {
-    const { text } = this.state.slots
-    const kept = text[slot]
-    if (kept === undefined) return
-    this.shared.bodies.giveUp(kept.length)
-    text[slot] = undefined
+  /** A message that was between two states is gone. */
+  release(slot: number): void {
+    this.forget(slot)
+    this.state.release(slot)
+    this.#tellSettled(slot)
+  }
+
+  /** A message that was between two states is where it was. */
+  stay(slot: number, dueAt: number): void {
+    this.state.stay(slot, this.now, dueAt)
+    this.#tellSettled(slot)
+  }
+
+  /** A message whose delivery was to end is held by whom it was held. */
+  holdOn(slot: number): void {
+    this.state.holdOn(slot)
+    this.#tellSettled(slot)
+  }
+
+  whenSettled(slot: number, then: () => void): void {
+    const waiting = this.#settled.get(slot)
+    if (waiting === undefined) this.#settled.set(slot, [then])
+    else waiting.push(then)
+  }
+
+  #tellSettled(slot: number): void {
+    const waiting = this.#settled.get(slot)
+    if (waiting === undefined) return
+    this.#settled.delete(slot)
+    for (const then of waiting) then()
   }
 
   /** Forgets all about a message that is gone. */
   forget(slot: number): void {
-    this.dropText(slot)
+    const { text } = this.state.slots
+    const kept = text[slot]
+    if (kept !== undefined) {
+      this.shared.bodies.giveUp(kept.length)
+      text[slot] = undefined
+    }
     this.noted.delete(slot)
     this.behind.delete(slot)
     this.failures.delete(slot)
@@ -182,11 +178,29 @@ export class QueueCore {
 
   /** How its deliveries failed, as far as that is remembered. */
   failuresOf(slot: number, text: string): readonly Failure[] {
-    return this.failures.get(slot) ?? extrasOf(text)?.failures ?? []
+    return this.failures.get(slot) ?? extrasOf(text)?.failures ?? NO_FAILURES
   }
 
   /** When a message is too old. */
   expiryOf(sentAt: number, own: number): number {
     return Math.min(own, sentAt + this.entry.config.retentionMs)
+  }
+}
+
+const NO_FAILURES: readonly Failure[] = []
+
+export function zeroCounts(): QueueCounts {
+  return {
+    sent: 0,
+    received: 0,
+    deleted: 0,
+    nacked: 0,
+    expired: 0,
+    deadLettered: 0,
+    dropped: 0,
+    duplicates: 0,
+    purged: 0,
+    moved: 0,
+    leasesEnded: 0,
   }
 }

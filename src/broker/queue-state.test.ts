@@ -88,7 +88,9 @@ class Twice {
     )
     for (let count = 0; count < max; count++) {
       const slot = this.queue.lease(this.now, this.now + visibilityMs, isUsual, 0)
-      const ready = this.rows.filter((row) => row.state === 'ready' && !blocked.has(row.group))
+      const ready = this.rows.filter(
+        (row) => row.state === 'ready' && !blocked.has(row.group) && !this.#waits(row),
+      )
       if (slot === NO_SLOT) {
         assert.equal(ready.length, 0, 'nothing is given although something is ready')
         break
@@ -105,6 +107,14 @@ class Twice {
       slots.push(slot)
     }
     this.queue.endTurn(slots)
+  }
+
+  /** Nothing overtakes what was put off. */
+  #waits({ group, seq }: Row): boolean {
+    return (
+      this.#isFifo &&
+      this.rows.some((row) => row.state === 'delayed' && row.group === group && row.seq < seq)
+    )
   }
 
   giveBack(n: number, delayMs: number): void {
@@ -136,7 +146,7 @@ class Twice {
       this.rows.splice(this.rows.indexOf(row), 1)
       return
     }
-    this.queue.stay(row.slot, this.now)
+    this.queue.stay(row.slot, this.now, row.dueAt)
     this.#back(row, row.dueAt)
   }
 

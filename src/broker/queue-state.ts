@@ -55,6 +55,8 @@ export class QueueState {
   leaving = 0
   writing = 0
   bytes = 0
+  /** Those of `bytes` that are about to go. */
+  leavingBytes = 0
 
   constructor(isFifo: boolean) {
     this.ready = new Ready(this.slots, isFifo)
@@ -111,6 +113,7 @@ export class QueueState {
     slots.gen[slot]!++
     if (slots.receives[slot]!++ === 0) slots.firstReceivedAt[slot] = now
     slots.dueAt[slot] = until
+    slots.leasedAtS[slot] = Math.ceil(now / 1_000)
     this.leased++
     if (isUsual && !(until < this.#lastLeaseEnd())) this.#lineUpLease(slot)
     else this.#timed.push(slot)
@@ -152,7 +155,7 @@ export class QueueState {
     this.slots.receives[slot]!--
   }
 
-  /** Its removal is being written; nobody is given it meanwhile, and its time stands still. */
+  /** Something is being written about it; nobody is given it meanwhile, and its time stands still. */
   leave(slot: number): void {
     const { slots } = this
     const state = slots.state[slot]!
@@ -166,25 +169,37 @@ export class QueueState {
       this.#expect(slot, DELAYED)
       this.#timed.remove(slot)
       this.delayed--
+      this.ready.endPutOff(slot)
       this.ready.hold(slot)
     }
     slots.state[slot] = LEAVING
     this.leaving++
+    this.leavingBytes += slots.bytes[slot]!
   }
 
-  /** Its removal was not written after all. */
-  stay(slot: number, now: number): void {
+  /** It is still there after all: back to its old place, at once or when it is due. */
+  stay(slot: number, now: number, dueAt: number): void {
     this.#expect(slot, LEAVING)
-    this.leaving--
+    this.#endLeaving(slot)
+    this.slots.dueAt[slot] = dueAt
     this.slots.gen[slot]!++
     this.ready.settle(slot)
     this.#show(slot, now)
   }
 
+  /** The delivery that was to end goes on as it was. */
+  holdOn(slot: number): void {
+    this.#expect(slot, LEAVING)
+    this.#endLeaving(slot)
+    this.slots.state[slot] = LEASED
+    this.leased++
+    this.#timed.push(slot)
+  }
+
   /** It is gone, durably. */
   release(slot: number): void {
     this.#expect(slot, LEAVING)
-    this.leaving--
+    this.#endLeaving(slot)
     this.ready.settle(slot)
     this.#drop(slot)
   }
@@ -214,6 +229,7 @@ export class QueueState {
       else {
         this.#timed.remove(timed)
         this.delayed--
+        this.ready.endPutOff(timed)
         this.#show(timed, now)
         visit('became-visible', timed)
       }
@@ -270,10 +286,16 @@ export class QueueState {
       slots.state[slot] = DELAYED
       this.#timed.push(slot)
       this.delayed++
+      this.ready.putOff(slot)
     } else {
       slots.state[slot] = READY
       this.ready.add(slot)
     }
+  }
+
+  #endLeaving(slot: number): void {
+    this.leaving--
+    this.leavingBytes -= this.slots.bytes[slot]!
   }
 
   #drop(slot: number): void {

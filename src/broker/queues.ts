@@ -5,13 +5,15 @@
 import {
   ask,
   receive,
+  restart,
   type Behavior,
   type Context,
   type Handle,
   type Ref,
+  type SpawnOptions,
   type System,
 } from '../kernel/index.ts'
-import { Accident, fault } from '../std/index.ts'
+import { Accident, fault, unreachable } from '../std/index.ts'
 import type { QueueFault, QueueName } from './broker.ts'
 import type { Catalog } from './catalog.ts'
 import { QUEUES_MAX } from './limits.ts'
@@ -24,23 +26,30 @@ export const QUEUE_ANSWER_MS = 30_000
 /** Mail that may wait at one queue. */
 export const QUEUE_MAIL_MAX = 100_000
 
-type Waking = Readonly<{ entry: Entry; replyTo: Ref<Ref<QueueMessage>> }>
+type Keeping =
+  | Readonly<{ type: 'wake'; entry: Entry; replyTo: Ref<Ref<QueueMessage>> }>
+  | Readonly<{ type: 'put-away'; entry: Entry }>
 
 export class Queues {
   readonly #catalog: Catalog
   readonly #awake = new Map<number, Ref<QueueMessage>>()
-  readonly #keeper: Handle<Waking>
-  isClosing = false
+  readonly #keeper: Handle<Keeping>
+  #shut: QueueFault | undefined
 
   constructor(system: System, shared: Shared, catalog: Catalog) {
     this.#catalog = catalog
     this.#keeper = system.spawn('queues', keeper(shared), { bound: QUEUES_MAX })
   }
 
+  /** Why nobody is let in any more. */
+  get isShut(): QueueFault | undefined {
+    return this.#shut
+  }
+
   /** Without waiting, if it is awake: the way of nearly every message. */
   find(name: QueueName): Ref<QueueMessage> | undefined {
     const entry = this.#catalog.find(name)
-    return entry === undefined || this.isClosing ? undefined : this.#awake.get(entry.id)
+    return entry === undefined || this.#shut !== undefined ? undefined : this.#awake.get(entry.id)
   }
 
   byId(id: number): Ref<QueueMessage> | undefined {
@@ -48,7 +57,7 @@ export class Queues {
   }
 
   async get(name: QueueName): Promise<Ref<QueueMessage> | QueueFault> {
-    if (this.isClosing) return closing()
+    if (this.#shut !== undefined) return this.#shut
     const entry = this.#catalog.find(name)
     return entry === undefined ? noSuchQueue(name) : this.wake(entry)
   }
@@ -56,12 +65,17 @@ export class Queues {
   async wake(entry: Entry): Promise<Ref<QueueMessage>> {
     const awake = this.#awake.get(entry.id)
     if (awake !== undefined) return awake
-    const ref = await ask<Waking, Ref<QueueMessage>>(this.#keeper, (replyTo) => ({
+    const ref = await ask<Keeping, Ref<QueueMessage>>(this.#keeper, (replyTo) => ({
+      type: 'wake',
       entry,
       replyTo,
     }))
     this.#awake.set(entry.id, ref)
     return ref
+  }
+
+  get awake(): number {
+    return this.#awake.size
   }
 
   async ask<Reply>(
@@ -87,29 +101,52 @@ export class Queues {
     await this.ask<true>(ref, (replyTo) => ({ type: 'end', reason, replyTo }))
   }
 
-  forget(id: number): void {
-    this.#awake.delete(id)
+  /** Its actor ends, once nothing is left for it to do. */
+  putAway(entry: Entry): void {
+    this.#awake.delete(entry.id)
+    this.#keeper.tell({ type: 'put-away', entry })
+  }
+
+  /** Nobody is let in any more, and everybody who waits is told why. */
+  shut(reason: QueueFault): void {
+    this.#shut ??= reason
+    for (const id of this.#awake.keys()) void this.end(id, reason)
   }
 
   async close(): Promise<void> {
-    this.isClosing = true
-    await Promise.all([...this.#awake.keys()].map((id) => this.end(id, closing())))
+    this.#shut ??= closing()
+    const reason = this.#shut
+    await Promise.all([...this.#awake.keys()].map((id) => this.end(id, reason)))
     this.#keeper.stop()
     await this.#keeper.ended
   }
 }
 
-export function closing(): QueueFault {
+function closing(): QueueFault {
   return fault('broker-closed', 'the broker is closing')
 }
 
-function keeper(shared: Shared): Behavior<Waking> {
-  return receive((ctx: Context<Waking>, { entry, replyTo }) => {
-    const name = pathOf(entry)
+function keeper(shared: Shared): Behavior<Keeping> {
+  return receive((ctx: Context<Keeping>, message) => {
+    const name = pathOf(message.entry)
     const child = ctx.child<QueueMessage>(name)
-    replyTo.tell(child ?? ctx.spawn(name, queue(shared, entry), { bound: QUEUE_MAIL_MAX }))
-    return undefined
+    switch (message.type) {
+      case 'wake':
+        message.replyTo.tell(child ?? ctx.spawn(name, queue(shared, message.entry), SPAWNED))
+        return undefined
+      case 'put-away':
+        if (child !== undefined) ctx.stop(child)
+        return undefined
+      default:
+        return unreachable(message)
+    }
   })
+}
+
+/** A queue that fails reads what is on record, and goes on. */
+const SPAWNED: SpawnOptions<QueueMessage> = {
+  bound: QUEUE_MAIL_MAX,
+  supervision: restart({ max: Infinity }),
 }
 
 /** A name that was deleted may be there again, before the one of before has ended. */

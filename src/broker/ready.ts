@@ -8,11 +8,11 @@
  *
  * Of one level, lanes take turns, message by message: a group that sends a million does not stand before
  * one that sends a single message. In a FIFO queue a lane gives what one receive takes of it, and is then
- * closed until all of that has been settled: nothing overtakes within a group. A message that comes back
- * takes its old place.
+ * closed until all of that has been settled; messages that are put off stand in it too, and it is closed while
+ * one of them is the first: nothing overtakes within a group. A message that comes back takes its old place.
  */
 import { assert } from '../std/index.ts'
-import { NO_SLOT, type Slots } from './slots.ts'
+import { DELAYED, NO_SLOT, READY, type Slots } from './slots.ts'
 
 export const LEVELS = 256
 
@@ -68,15 +68,27 @@ export class Ready {
 
   /** To the end of its lane, or to its old place if it was there before. */
   add(slot: number): void {
+    this.#lineUp(slot)
+    this.size++
+    this.#judge(this.#slots.lane[slot]!)
+  }
+
+  /** It is put off: in a FIFO queue those behind it have to wait as well. */
+  putOff(slot: number): void {
+    if (!this.#isFifo) return
+    this.#lineUp(slot)
+    this.#judge(this.#slots.lane[slot]!)
+  }
+
+  /** What was put off is not any more, and is ready or leaves. */
+  endPutOff(slot: number): void {
+    if (this.#isFifo) this.#unline(slot)
+  }
+
+  #lineUp(slot: number): void {
     const lane = this.#slots.lane[slot]!
-    const { seq, next, prev } = this.#slots
-    const own = seq[slot]!
-    let before = lane.tail
-    if (before !== NO_SLOT && seq[before]! > own) {
-      // Few have come back, and these are at the head.
-      before = NO_SLOT
-      for (let at = lane.head; seq[at]! < own; at = next[at]!) before = at
-    }
+    const { next, prev } = this.#slots
+    const before = this.#placeOf(lane, slot)
     const after = before === NO_SLOT ? lane.head : next[before]!
     prev[slot] = before
     next[slot] = after
@@ -84,11 +96,9 @@ export class Ready {
     else next[before] = slot
     if (after === NO_SLOT) lane.tail = slot
     else prev[after] = slot
-    this.size++
-    this.#open(lane)
   }
 
-  remove(slot: number): void {
+  #unline(slot: number): void {
     const lane = this.#slots.lane[slot]!
     const { next, prev } = this.#slots
     const [before, after] = [prev[slot]!, next[slot]!]
@@ -97,8 +107,48 @@ export class Ready {
     if (after === NO_SLOT) lane.tail = before
     else prev[after] = before
     next[slot] = prev[slot] = NO_SLOT
+  }
+
+  /** Whether the lane gives anything may have changed. */
+  #judge(lane: Lane): void {
+    if (this.#hasFirst(lane)) this.#open(lane)
+    else this.#close(lane)
+  }
+
+  /** Whether who is in this state stands in its lane. */
+  #stands(state: number): boolean {
+    return state === READY || (this.#isFifo && state === DELAYED)
+  }
+
+  #hasFirst({ head }: Lane): boolean {
+    return head !== NO_SLOT && this.#slots.state[head] === READY
+  }
+
+  /**
+   * Behind whom it stands: the youngest that is older. Nearly always that is the last; otherwise it is looked for
+   * from both ends of the lane and from its own age backwards, in turns, so that the nearest way counts.
+   */
+  #placeOf(lane: Lane, slot: number): number {
+    const { seq, next, prev, older, state } = this.#slots
+    const own = seq[slot]!
+    let [passed, fromHead, fromTail, before] = [NO_SLOT, lane.head, lane.tail, older[slot]!]
+    for (;;) {
+      if (fromTail === NO_SLOT || seq[fromTail]! < own) return fromTail
+      if (seq[fromHead]! > own) return passed
+      if (before === NO_SLOT) return NO_SLOT
+      if (this.#slots.lane[before] === lane && this.#stands(state[before]!)) return before
+      fromTail = prev[fromTail]!
+      passed = fromHead
+      fromHead = next[fromHead]!
+      before = older[before]!
+    }
+  }
+
+  remove(slot: number): void {
+    const lane = this.#slots.lane[slot]!
+    this.#unline(slot)
     this.size--
-    if (lane.head === NO_SLOT) this.#close(lane)
+    if (!this.#hasFirst(lane)) this.#close(lane)
   }
 
   /** The message that is next, or none. With ageing, waiting for `agingMs` is worth one level. */
@@ -134,7 +184,7 @@ export class Ready {
     const lane = this.#slots.lane[slot]!
     assert(lane.held > 0, 'what is settled was held')
     lane.held--
-    this.#open(lane)
+    this.#judge(lane)
   }
 
   #plainLane(level: number): Lane {
@@ -149,7 +199,7 @@ export class Ready {
   }
 
   #open(lane: Lane): void {
-    if (lane.next !== undefined || lane.head === NO_SLOT || lane.held > 0) return
+    if (lane.next !== undefined || lane.held > 0) return
     const first = this.#rings[lane.level]
     if (first === undefined) {
       lane.next = lane.prev = lane

@@ -8,12 +8,23 @@ import type { StoredRecord } from '../journal/index.ts'
 import type { Ref } from '../kernel/index.ts'
 import { fault } from '../std/index.ts'
 import type { Delivery, QueueFault } from './broker.ts'
-import { expire } from './dying.ts'
-import { DEDUP_MS_FIFO, PARKED_MAX } from './limits.ts'
+import { isBehind } from './counting.ts'
+import { deathOf, expire, mustDie } from './dying.ts'
+import {
+  BURIAL_RETRY_MS,
+  DEDUP_MS_FIFO,
+  PARKED_MAX,
+  RECEIVE_BYTES_MAX,
+  RECEIVE_MAX,
+  UNREADABLE_RETRY_MS,
+  VISIBILITY_MS_MAX,
+  WAIT_MS_MAX,
+} from './limits.ts'
 import { keyOf } from './message-id.ts'
 import { extrasOf, messageOf } from './message-text.ts'
-import { Waiter, type QueueCore } from './queue-core.ts'
+import type { QueueCore } from './queue-core.ts'
 import { NO_SLOT } from './slots.ts'
+import { Waiter } from './waiters.ts'
 
 export type Receive = Readonly<{
   type: 'receive'
@@ -32,131 +43,139 @@ export type Reading = Readonly<{
   gens: readonly number[]
 }>
 
-/** How many texts are read at once, for whoever receives next. */
+/** How many texts are read at once, for whoever receives next, and how many bytes of them. */
 const READ_AHEAD = 256
+const READ_AHEAD_BYTES = 1_048_576
+/** Who has waited long enough is told so many at a time. */
+const SLICE = 1_000
+/** Receives of a FIFO queue that may be asked for again; the oldest is forgotten first. */
+const ATTEMPTS_MAX = 10_000
 
 export function receiveFrom(core: QueueCore, request: Receive): void {
   const { config } = core.entry
+  const { max, waitMs = config.waitMs, visibilityMs = config.visibilityMs } = request
+  const refusal = judge(max, waitMs, visibilityMs)
+  if (refusal !== undefined) return void request.replyTo.tell(refusal)
   const waiter = new Waiter({
-    max: request.max,
-    until: core.now + (request.waitMs ?? config.waitMs),
-    visibilityMs: request.visibilityMs ?? config.visibilityMs,
+    max,
+    until: core.now + waitMs,
+    visibilityMs,
     signal: request.signal,
     attemptId: request.attemptId,
     replyTo: request.replyTo,
   })
   if (repeat(core, waiter)) return
-  if (core.waiters.length === 0 && handOut(core, waiter)) return
-  if (waiter.until <= core.now) return void waiter.replyTo.tell([])
-  if (core.waiting.size >= PARKED_MAX) {
+  if (core.waiters.size === 0 && handOut(core, waiter)) return
+  if (waiter.until <= core.now) return void waiter.replyTo.tell(nothing(core))
+  if (core.waiters.size >= PARKED_MAX) {
     const reason = fault('too-many-parked', `${PARKED_MAX} receives wait at this queue already`)
     return void waiter.replyTo.tell(reason)
   }
-  core.waiters.pushBack(waiter)
-  core.waiting.push(waiter)
+  core.waiters.add(waiter)
 }
 
 /** Gives what has become ready to those who wait. */
 export function serveWaiters(core: QueueCore): void {
   while (core.state.ready.size > 0) {
-    const waiter = core.waiters.peekFront()
+    const waiter = core.waiters.first
     if (waiter === undefined) return
-    if (!waiter.isGone && waiter.signal?.aborted !== true && !handOut(core, waiter)) return
-    core.waiters.popFront()
-    core.waiting.remove(waiter)
-    if (waiter.signal?.aborted === true) waiter.replyTo.tell([])
+    if (waiter.isGone) dismiss(core, waiter, [])
+    else if (handOut(core, waiter)) core.waiters.remove(waiter)
+    else return
   }
 }
 
-/** Those who have waited long enough go without. */
-export function endWaiting(core: QueueCore): void {
-  for (;;) {
-    const first = core.waiting.peek()
-    if (first === undefined || first.until > core.now) break
-    dismiss(core, first, [])
+/** Those who have waited long enough go without; says whether some are left for the next turn. */
+export function endWaiting(core: QueueCore): boolean {
+  for (let count = 0; count < SLICE; count++) {
+    const waiter = core.waiters.overdue(core.now)
+    if (waiter === undefined) return false
+    dismiss(core, waiter, [])
   }
-  while (core.waiters.peekFront()?.isGone === true) core.waiters.popFront()
+  return true
 }
 
 /** Whoever waits for that answer does not any more. */
 export function stopWaiting(core: QueueCore, replyTo: Waiter['replyTo']): void {
-  for (let index = 0; index < core.waiters.length; index++) {
-    const waiter = core.waiters.at(index)!
-    if (waiter.replyTo === replyTo && !waiter.isGone) return dismiss(core, waiter, [])
-  }
+  const waiter = core.waiters.by(replyTo)
+  if (waiter !== undefined) dismiss(core, waiter, [])
 }
 
 export function dismissAll(core: QueueCore, reason: QueueFault): void {
-  for (let waiter = core.waiting.peek(); waiter !== undefined; waiter = core.waiting.peek())
-    dismiss(core, waiter, reason)
-  core.waiters.clear()
+  for (let { first } = core.waiters; first !== undefined; first = core.waiters.first)
+    dismiss(core, first, reason)
 }
 
-/** The texts that were read; a message without one is damaged, and stays where nobody is given it. */
+/**
+ * The texts that were read. A message without one is damaged: it is put off, since its neighbours can be read, and
+ * somebody may repair it.
+ */
 export function handOutRead(
   core: QueueCore,
   { waiter, slots, gens }: Reading,
-  found: readonly StoredRecord[],
+  found: readonly StoredRecord[] | undefined,
 ): void {
-  core.readings--
-  const texts = new Map(found.map(({ key, value }) => [key, value]))
+  const { state, now } = core
+  const againMs = found === undefined ? BURIAL_RETRY_MS : UNREADABLE_RETRY_MS
+  const texts = new Map(found?.map(({ key, value }) => [key, value]))
   const deliveries: Delivery[] = []
+  let unreadable = 0
   for (const [index, slot] of slots.entries()) {
-    if (!core.state.isHeld(slot, gens[index]!)) continue // its lease was over before it began
-    const text = core.state.slots.text[slot] ?? texts.get(core.keyOf(slot))
-    if (text === undefined) {
-      core.shared.log.error('a message is not on record', {
-        queue: core.entry.name.name,
-        key: core.keyOf(slot),
-      })
-      continue
+    if (!state.isHeld(slot, gens[index]!)) continue // its lease was over before it began
+    const key = core.keyOf(slot)
+    const text = state.slots.text[slot] ?? texts.get(key)
+    texts.delete(key)
+    if (text !== undefined) deliveries.push(deliveryOf(core, slot, text))
+    else {
+      unreadable++
+      state.uncount(slot)
+      state.giveBack(slot, now, now + againMs)
+      core.shared.log.error('a message cannot be read', { queue: core.entry.name.name, key })
     }
-    deliveries.push(deliveryOf(core, slot, text))
   }
   keepAhead(core, texts)
-  reply(core, waiter, slots, deliveries)
+  if (deliveries.length > 0 || unreadable === 0) return reply(core, waiter, deliveries)
+  const reason = fault('unreadable', 'what is on record of the message cannot be read', {
+    remedy: 'verify and repair the store',
+  })
+  waiter.replyTo.tell(reason)
 }
 
-/** They could not be read: as if nobody had asked. */
-export function handBack(
-  core: QueueCore,
-  { waiter, slots, gens }: Reading,
-  reason: QueueFault,
-): void {
-  core.readings--
-  const now = core.now
-  for (const [index, slot] of slots.entries()) {
-    if (!core.state.isHeld(slot, gens[index]!)) continue
-    core.state.uncount(slot)
-    core.state.giveBack(slot, now, now)
-  }
-  waiter.replyTo.tell(reason)
+function judge(max: number, waitMs: number, visibilityMs: number): QueueFault | undefined {
+  if (!(Number.isInteger(max) && max >= 1 && max <= RECEIVE_MAX))
+    return fault('bad-message', `a receive asks for 1 to ${RECEIVE_MAX} messages`)
+  if (!(waitMs >= 0 && waitMs <= WAIT_MS_MAX))
+    return fault('bad-message', `a receive waits from 0 to ${WAIT_MS_MAX} ms`)
+  if (!(visibilityMs >= 0 && visibilityMs <= VISIBILITY_MS_MAX))
+    return fault('bad-message', `a lease lasts from 0 to ${VISIBILITY_MS_MAX} ms`)
+  return undefined
+}
+
+/** Who does not wait is told why there is nothing, if that is not because there is nothing. */
+function nothing({ state, entry: { config } }: QueueCore): readonly Delivery[] | QueueFault {
+  if (config.fifo || state.leased < config.inFlightMax || state.ready.size === 0) return []
+  return fault('too-many-in-flight', `${config.inFlightMax} messages of this queue are in flight`, {
+    remedy: 'delete what has been received',
+  })
 }
 
 function handOut(core: QueueCore, waiter: Waiter): boolean {
   const { state, entry } = core
   const { config, paused } = entry
   if (paused.receive) return false
-  if (state.leased >= config.inFlightMax) {
-    waiter.replyTo.tell(
-      fault('too-many-in-flight', `${config.inFlightMax} messages of this queue are in flight`, {
-        remedy: 'delete what has been received',
-      }),
-    )
-    return true
-  }
   const now = core.now
   const slots: number[] = []
   const isUsual = waiter.visibilityMs === config.visibilityMs
-  let missing = 0
-  while (slots.length < waiter.max && state.leased < config.inFlightMax) {
+  let [missing, bytes] = [0, 0]
+  while (
+    slots.length < waiter.max &&
+    state.leased < config.inFlightMax &&
+    bytes < RECEIVE_BYTES_MAX
+  ) {
     const slot = state.lease(now, now + waiter.visibilityMs, isUsual, config.agingMs)
     if (slot === NO_SLOT) break
-    if (state.isTooOld(slot, now)) {
-      state.uncount(slot)
-      expire(core, slot)
-      continue
-    }
+    if (!isFit(core, slot, now)) continue
+    bytes += state.slots.bytes[slot]!
     if (state.slots.text[slot] === undefined) missing++
     slots.push(slot)
   }
@@ -167,34 +186,51 @@ function handOut(core: QueueCore, waiter: Waiter): boolean {
     reply(
       core,
       waiter,
-      slots,
       slots.map((slot) => deliveryOf(core, slot, state.slots.text[slot]!)),
     )
   return true
 }
 
-function reply(
-  core: QueueCore,
-  waiter: Waiter,
-  slots: readonly number[],
-  deliveries: readonly Delivery[],
-): void {
-  core.counts.received += deliveries.length
-  for (const { receipt } of deliveries) core.behind.set(receipt.slot, receipt.gen)
-  if (waiter.attemptId !== undefined && core.entry.config.fifo)
-    core.attempts.set(waiter.attemptId, {
-      slots,
-      gens: slots.map((slot) => core.state.slots.gen[slot]!),
-      until: core.now + DEDUP_MS_FIFO,
-    })
+/** What is too old or was delivered too often goes where it belongs instead. */
+function isFit(core: QueueCore, slot: number, now: number): boolean {
+  const { state } = core
+  state.uncount(slot)
+  if (state.isTooOld(slot, now)) expire(core, slot)
+  else if (mustDie(core, slot)) deathOf(core, slot, `received ${state.slots.receives[slot]} times`)
+  else {
+    state.slots.receives[slot]!++
+    return true
+  }
+  return false
+}
+
+function reply(core: QueueCore, waiter: Waiter, deliveries: readonly Delivery[]): void {
+  core.count('received', deliveries.length)
+  for (const { receipt } of deliveries) isBehind(core, receipt.slot)
+  if (waiter.attemptId !== undefined && core.entry.config.fifo && deliveries.length > 0)
+    remember(core, waiter.attemptId, deliveries)
   waiter.replyTo.tell(deliveries)
+}
+
+function remember({ attempts, now }: QueueCore, id: string, deliveries: readonly Delivery[]): void {
+  attempts.delete(id) // so that they are in order of time
+  if (attempts.size >= ATTEMPTS_MAX)
+    for (const oldest of attempts.keys()) {
+      attempts.delete(oldest)
+      break
+    }
+  attempts.set(id, {
+    slots: deliveries.map(({ receipt }) => receipt.slot),
+    gens: deliveries.map(({ receipt }) => receipt.gen),
+    until: now + DEDUP_MS_FIFO,
+  })
 }
 
 /** The same receive of a FIFO queue again gets the same messages, while all of them are still held. */
 function repeat(core: QueueCore, waiter: Waiter): boolean {
-  const { attempts, state } = core
+  const { attempts, state, now } = core
   for (const [id, { until }] of attempts) {
-    if (until > core.now) break
+    if (until > now) break
     attempts.delete(id)
   }
   const attempt = waiter.attemptId === undefined ? undefined : attempts.get(waiter.attemptId)
@@ -207,32 +243,30 @@ function repeat(core: QueueCore, waiter: Waiter): boolean {
 }
 
 function read(core: QueueCore, waiter: Waiter, slots: readonly number[]): void {
-  const { state } = core
-  const keys = slots
-    .filter((slot) => state.slots.text[slot] === undefined)
-    .map((slot) => core.keyOf(slot))
-  const lane = state.slots.lane[slots.at(-1)!]!
+  const { text, lane, next, gen, bytes } = core.state.slots
+  const keys = slots.filter((slot) => text[slot] === undefined).map((slot) => core.keyOf(slot))
+  let ahead = 0
   for (
-    let slot = lane.head;
-    slot !== NO_SLOT && keys.length < READ_AHEAD;
-    slot = state.slots.next[slot]!
-  )
-    if (state.slots.text[slot] === undefined) keys.push(core.keyOf(slot))
-  core.readings++
-  const gens = slots.map((slot) => state.slots.gen[slot]!)
+    let slot = lane[slots.at(-1)!]!.head;
+    slot !== NO_SLOT && keys.length < READ_AHEAD && ahead < READ_AHEAD_BYTES;
+    slot = next[slot]!
+  ) {
+    if (text[slot] !== undefined) break
+    keys.push(core.keyOf(slot))
+    ahead += bytes[slot]!
+  }
+  const gens = slots.map((slot) => gen[slot]!)
   core.outside.readTexts(keys, { waiter, slots, gens })
 }
 
 /** What was read for those who receive next. */
 function keepAhead(core: QueueCore, texts: ReadonlyMap<string, string>): void {
   const { slots, ready } = core.state
-  const first = ready.first(core.now, core.entry.config.agingMs)
-  let left = texts.size
-  for (let slot = first; slot !== NO_SLOT && left > 0; slot = slots.next[slot]!) {
+  let slot = ready.first(core.now, core.entry.config.agingMs)
+  for (let left = texts.size; slot !== NO_SLOT && left > 0; left--) {
     const text = texts.get(keyOf(slots.seq[slot]!))
-    if (text === undefined) continue
-    left--
-    core.keepText(slot, text)
+    if (text !== undefined) core.keepText(slot, text)
+    slot = slots.next[slot]!
   }
 }
 
@@ -253,14 +287,13 @@ function deliveryOf(core: QueueCore, slot: number, text: string): Delivery {
       slot,
       gen: slots.gen[slot]!,
       seq,
-      token: core.shared.fence.token,
+      token: core.shared.token,
     },
     visibleAt: slots.dueAt[slot]!,
   }
 }
 
 function dismiss(core: QueueCore, waiter: Waiter, answer: readonly Delivery[] | QueueFault): void {
-  waiter.isGone = true
-  core.waiting.remove(waiter)
+  core.waiters.remove(waiter)
   waiter.replyTo.tell(answer)
 }

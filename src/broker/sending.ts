@@ -1,20 +1,24 @@
 /** Sends: judged, given a number, written, and only then seen. */
 import { createHash } from 'node:crypto'
 
-import type { RecordWrite } from '../journal/index.ts'
+import { PAYLOAD_BYTES_MAX, type RecordWrite } from '../journal/index.ts'
 import type { Ref } from '../kernel/index.ts'
 import { fault } from '../std/index.ts'
 import type { NewMessage, QueueFault, Sent } from './broker.ts'
+import { notesToDelete } from './counting.ts'
 import { deathOf } from './dying.ts'
 import {
   BROKER_BATCH_MAX,
   DEDUP_ID_CHARS_MAX,
+  DEDUP_IDS_MAX,
   DELAY_MS_MAX,
   GROUP_CHARS_MAX,
   PARKED_MAX,
+  SEND_BYTES_MAX,
+  UNWRITTEN_BYTES_MAX,
 } from './limits.ts'
 import { messageIdOf, keyOf } from './message-id.ts'
-import { textOf, type Extras } from './message-text.ts'
+import { bytesOf, textOf, type Extras, type Head } from './message-text.ts'
 import type { Known, QueueCore } from './queue-core.ts'
 import { DELAYED, NO_SLOT, READY } from './slots.ts'
 
@@ -29,6 +33,7 @@ export function send(core: QueueCore, { messages, replyTo }: Send): void {
   if (paused.send) return refuse(messages, replyTo, sendPaused(core))
   if (messages.length > BROKER_BATCH_MAX)
     return refuse(messages, replyTo, badMessage(`${messages.length} messages are too many at once`))
+  if (core.writing.bytes > UNWRITTEN_BYTES_MAX) return refuse(messages, replyTo, overloaded(core))
   if (config.overflow === 'block' && (!hasRoom(core, messages) || core.blocked.length > 0)) {
     if (core.blocked.length >= PARKED_MAX) return refuse(messages, replyTo, queueFull(core))
     core.blocked.pushBack({ messages, replyTo, until: core.now + config.blockMs })
@@ -47,6 +52,11 @@ export function sendBlocked(core: QueueCore): void {
     else return
     core.blocked.popFront()
   }
+}
+
+export function refuseBlocked(core: QueueCore, reason: QueueFault): void {
+  for (let first = core.blocked.popFront(); first !== undefined; first = core.blocked.popFront())
+    refuse(first.messages, first.replyTo, reason)
 }
 
 function take(
@@ -68,7 +78,7 @@ class Intake {
   #open = 1
   readonly #slots: number[] = []
   /** Who had to go to make room. */
-  readonly #leaving: number[] = []
+  readonly #leaving: { slot: number; dueAt: number }[] = []
   readonly #owns: Known[] = []
   readonly #records: RecordWrite[] = []
   readonly #notes: RecordWrite[] = []
@@ -88,9 +98,16 @@ class Intake {
     const dedupKey = dedupKeyOf(core, message)
     const known = dedupKey === undefined ? undefined : core.known.get(dedupKey)
     if (known !== undefined && known.until > this.#now) return this.#follow(known)
-    const full = makeRoom(core, message, this.#records, this.#leaving)
+    const head = this.#headOf(message)
+    const text = textOf(head, extrasOf(message), message.body)
+    const bytes = Buffer.byteLength(text)
+    const full =
+      tooMuch(bytes, this.#bytes + bytes) ??
+      (dedupKey !== undefined && core.known.size >= DEDUP_IDS_MAX ? queueFull(core) : undefined) ??
+      this.#makeRoom(message)
     if (full !== undefined) return void this.#answers.push(full)
-    const sent = this.#admit(message)
+    this.#bytes += bytes
+    const sent = this.#admit(message, head, text)
     this.#answers.push(sent)
     if (dedupKey !== undefined) this.#remember(dedupKey, sent)
   }
@@ -110,7 +127,7 @@ class Intake {
 
   /** It was sent before. As long as that is not durable, neither is this. */
   #follow(known: Known): void {
-    this.#core.counts.duplicates++
+    this.#core.count('duplicates')
     const index = this.#answers.push({ ...known.sent, duplicate: true }) - 1
     if (known.followers === undefined) return
     this.#open++
@@ -120,24 +137,45 @@ class Intake {
     })
   }
 
-  #admit(message: NewMessage): Sent {
+  /** Undefined if there is room, or if there is some now: what had to go for it leaves with the same batch. */
+  #makeRoom(message: NewMessage): QueueFault | undefined {
     const core = this.#core
-    const now = this.#now
-    const { config } = core.entry
-    const seq = core.shared.nextSeq()
-    const own = message.ttlMs === undefined ? Infinity : now + message.ttlMs
-    const head = {
-      sentAt: now,
-      level: config.fifo ? 0 : (message.priority ?? 0),
-      dueAt: now + (message.delayMs ?? config.delayMs),
-      expiresAt: own,
+    const { overflow } = core.entry.config
+    while (!hasRoom(core, [message])) {
+      const oldest = overflow === 'reject' || overflow === 'block' ? NO_SLOT : oldestOf(core)
+      if (oldest === NO_SLOT) return queueFull(core)
+      if (overflow === 'dead-letter-oldest') {
+        deathOf(core, oldest, 'pushed out by a newer message')
+        continue
+      }
+      this.#leaving.push({ slot: oldest, dueAt: core.state.slots.dueAt[oldest]! })
+      core.state.leave(oldest)
+      this.#records.push({ collection: core.messages, key: core.keyOf(oldest), deleted: true })
+      this.#notes.push(...notesToDelete(core, oldest))
     }
-    const text = textOf(head, extrasOf(message), message.body)
+    return undefined
+  }
+
+  #headOf({ priority, delayMs, ttlMs }: NewMessage): Head {
+    const { config } = this.#core.entry
+    const now = this.#now
+    return {
+      sentAt: now,
+      level: config.fifo ? 0 : (priority ?? 0),
+      dueAt: now + (delayMs ?? config.delayMs),
+      expiresAt: ttlMs === undefined ? Infinity : now + ttlMs,
+    }
+  }
+
+  #admit(message: NewMessage, head: Head, text: string): Sent {
+    const core = this.#core
+    const seq = core.shared.nextSeq()
+    const own = head.expiresAt
     const slot = core.state.admit({
       ...head,
       seq,
       group: message.group ?? '',
-      expiresAt: core.expiryOf(now, own),
+      expiresAt: core.expiryOf(head.sentAt, own),
       bytes: bytesOf(message),
       receives: 0,
       firstReceivedAt: 0,
@@ -147,14 +185,13 @@ class Intake {
     if (own !== Infinity) core.ownLimits.set(slot, own)
     this.#slots.push(slot)
     this.#records.push({ collection: core.messages, key: keyOf(seq), value: text })
-    this.#bytes += text.length * 3
     return { ok: true, messageId: messageIdOf(seq), seq, duplicate: false }
   }
 
   #remember(key: string, sent: Sent): void {
     const { known, dedups, entry } = this.#core
     const until = this.#now + entry.config.dedupWindowMs
-    const own: Known = { sent, until, followers: [] }
+    const own: Known = { key, sent, until, followers: [] }
     known.delete(key) // so that the line is in order of time
     known.set(key, own)
     this.#owns.push(own)
@@ -166,11 +203,9 @@ class Intake {
     const core = this.#core
     const now = core.now
     for (const slot of this.#slots) core.state.publish(slot, now)
-    for (const slot of this.#leaving) {
-      core.forget(slot)
-      core.state.release(slot)
-    }
-    core.counts.sent += this.#slots.length
+    for (const { slot } of this.#leaving) core.release(slot)
+    core.count('dropped', this.#leaving.length)
+    core.count('sent', this.#slots.length)
     settle(this.#owns, undefined)
     this.#answerIfComplete()
   }
@@ -181,8 +216,8 @@ class Intake {
       core.forget(slot)
       core.state.retract(slot)
     }
-    for (const slot of this.#leaving) core.state.stay(slot, core.now)
-    for (const [key, known] of core.known) if (this.#owns.includes(known)) core.known.delete(key)
+    for (const { slot, dueAt } of this.#leaving) core.stay(slot, dueAt)
+    for (const own of this.#owns) if (core.known.get(own.key) === own) core.known.delete(own.key)
     settle(this.#owns, reason)
     for (const [index, answer] of this.#answers.entries())
       if (answer.ok && !answer.duplicate) this.#answers[index] = reason
@@ -218,8 +253,8 @@ function judge(core: QueueCore, message: NewMessage): QueueFault | undefined {
   if (config.fifo && group === undefined) return badMessage('a message of a FIFO queue has a group')
   if (config.fifo && dedupId === undefined && !config.contentDedup)
     return badMessage('a message of this queue has a deduplication id')
-  if (!body.isWellFormed() || body.includes('\0'))
-    return badMessage('the body is text: whole characters, and no NUL')
+  if (!isText(body) || !isText(group ?? '') || !isText(dedupId ?? ''))
+    return badMessage('the body, the group and the id are text: whole characters, and no NUL')
   const bytes = bytesOf(message)
   if (bytes <= config.messageBytesMax) return undefined
   return fault(
@@ -232,34 +267,11 @@ function judge(core: QueueCore, message: NewMessage): QueueFault | undefined {
   )
 }
 
-/** Undefined if there is room, or if there is some now: what had to go for it leaves with the same batch. */
-function makeRoom(
-  core: QueueCore,
-  message: NewMessage,
-  records: RecordWrite[],
-  leaving: number[],
-): QueueFault | undefined {
-  const { overflow } = core.entry.config
-  while (!hasRoom(core, [message])) {
-    const oldest = overflow === 'reject' || overflow === 'block' ? NO_SLOT : oldestOf(core)
-    if (oldest === NO_SLOT) return queueFull(core)
-    if (overflow === 'dead-letter-oldest') {
-      deathOf(core, oldest, 'pushed out by a newer message')
-      continue
-    }
-    core.state.leave(oldest)
-    core.counts.dropped++
-    leaving.push(oldest)
-    records.push({ collection: core.messages, key: core.keyOf(oldest), deleted: true })
-  }
-  return undefined
-}
-
 function hasRoom(core: QueueCore, messages: readonly NewMessage[]): boolean {
   const { maxLength, maxBytes } = core.entry.config
   if (maxLength === Infinity && maxBytes === Infinity) return true
   const { state } = core
-  let bytes = state.bytes
+  let bytes = state.bytes - state.leavingBytes
   for (const message of messages) bytes += bytesOf(message)
   return state.size - state.leaving + messages.length <= maxLength && bytes <= maxBytes
 }
@@ -277,15 +289,27 @@ function dedupKeyOf(core: QueueCore, message: NewMessage): string | undefined {
   if (dedupWindowMs === 0) return undefined
   const { group = '', dedupId, body } = message
   const scope = dedupScope === 'group' ? `g${group.length}:${group}` : ''
-  if (dedupId !== undefined) return `${scope}i${dedupId}`
+  if (dedupId !== undefined) return shortKey(`${scope}i${dedupId}`)
   if (!contentDedup) return undefined
-  return `${scope}c${createHash('sha256').update(body).digest('base64url')}`
+  return shortKey(`${scope}c${digestOf(body)}`)
 }
+
+/** The key of a record has its bound, and ids may be of any script. */
+function shortKey(key: string): string {
+  return key.length <= DEDUP_ID_CHARS_MAX ? key : `h${digestOf(key)}`
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+/** Ids that are forgotten with one send: more than can come with it. */
+const FORGOTTEN_MAX = 2 * BROKER_BATCH_MAX
 
 /** Ids whose time is over go with whatever is written next. */
 function forgetDedups(core: QueueCore, now: number, notes: RecordWrite[]): void {
   for (const [key, { until, followers }] of core.known) {
-    if (until > now || followers !== undefined) return
+    if (until > now || followers !== undefined || notes.length >= FORGOTTEN_MAX) return
     core.known.delete(key)
     notes.push({ collection: core.dedups, key, deleted: true })
   }
@@ -310,18 +334,26 @@ function extrasOf(message: NewMessage): Extras | undefined {
   }
 }
 
-/** The body and what Amazon counts of attributes: name, type and value. */
-export function bytesOf({ body, attributes }: NewMessage): number {
-  let bytes = Buffer.byteLength(body)
-  if (attributes === undefined) return bytes
-  for (const [name, attribute] of Object.entries(attributes)) {
-    const value =
-      'text' in attribute
-        ? Buffer.byteLength(attribute.text)
-        : Buffer.byteLength(attribute.base64, 'base64')
-    bytes += Buffer.byteLength(name) + Buffer.byteLength(attribute.type) + value
-  }
-  return bytes
+function isText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+/** What is written of a message may be more than what counts as its size. */
+function tooMuch(bytes: number, bytesOfAll: number): QueueFault | undefined {
+  if (bytes > PAYLOAD_BYTES_MAX)
+    return fault('message-too-large', 'the message cannot be written, with all that is escaped', {
+      bytes,
+      max: PAYLOAD_BYTES_MAX,
+    })
+  if (bytesOfAll <= SEND_BYTES_MAX) return undefined
+  return fault(
+    'message-too-large',
+    `the messages of one send have ${SEND_BYTES_MAX} bytes at most`,
+    {
+      bytes: bytesOfAll,
+      max: SEND_BYTES_MAX,
+    },
+  )
 }
 
 function refuse(
@@ -341,6 +373,13 @@ function queueFull({ entry, state }: QueueCore): QueueFault {
     messages: state.size,
     bytes: state.bytes,
     remedy: 'receive and delete messages, or raise maxLength or maxBytes',
+  })
+}
+
+function overloaded({ writing }: QueueCore): QueueFault {
+  return fault('broker-overloaded', 'too much of what was sent waits to be durable', {
+    bytes: writing.bytes,
+    remedy: 'send again when some of it has been answered',
   })
 }
 

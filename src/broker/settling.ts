@@ -1,11 +1,12 @@
 /** The ends of deliveries: deleted, failed, given back, put off, rejected. */
 import type { Ref } from '../kernel/index.ts'
-import { fault } from '../std/index.ts'
+import { fault, unreachable } from '../std/index.ts'
 import type { QueueFault, Receipt, Settled, Settlement } from './broker.ts'
-import { deathOf, expire, noteFailure, remove } from './dying.ts'
-import { VISIBILITY_MS_MAX } from './limits.ts'
+import { giveBackNoted, isBehind, noteFailure } from './counting.ts'
+import { deathOf, expire, mustDie, remove } from './dying.ts'
+import { BROKER_BATCH_MAX, DELAY_MS_MAX, VISIBILITY_MS_MAX } from './limits.ts'
 import type { QueueCore } from './queue-core.ts'
-import { DELAYED, FREE, LEASED, LEAVING, NO_SLOT, READY } from './slots.ts'
+import { FREE, LEASED, LEAVING, NO_SLOT } from './slots.ts'
 
 export type Settle = Readonly<{
   type: 'settle'
@@ -17,6 +18,12 @@ const EFFECTIVE: Settled = Object.freeze({ ok: true, effective: true })
 const IDLE: Settled = Object.freeze({ ok: true, effective: false })
 
 export function settle(core: QueueCore, { items, replyTo }: Settle): void {
+  if (items.length > BROKER_BATCH_MAX) {
+    const reason = fault('bad-message', `${items.length} ends of deliveries are too many at once`, {
+      max: BROKER_BATCH_MAX,
+    })
+    return void replyTo.tell(items.map(() => reason))
+  }
   const answers: (Settled | QueueFault)[] = []
   let open = items.length + 1
   const close = (): void => {
@@ -38,33 +45,85 @@ function settleOne(core: QueueCore, item: Settlement, end: End): void {
   if (receipt.queueId !== core.entry.id)
     return end(fault('bad-receipt', 'the receipt is of another queue'))
   const slot = slotOf(core, receipt)
-  const isHeld = slot !== NO_SLOT && core.state.isHeld(slot, receipt.gen) && isOfNow(core, receipt)
-  if (item.type === 'delete')
-    return isHeld ? remove(core, slot, ending(core, end)) : removeLate(core, slot, end)
-  if (!isHeld) return end(notInFlight(core, slot))
+  const isHeld =
+    slot === receipt.slot &&
+    receipt.token === core.shared.token &&
+    core.state.isHeld(slot, receipt.gen)
   switch (item.type) {
+    case 'delete':
+      if (!isHeld) return removeLate(core, item, slot, end)
+      return remove(core, slot, () => core.holdOn(slot), ending(core, end))
     case 'nack':
-      core.counts.nacked++
-      noteFailure(core, slot, {
-        reason: item.reason ?? 'not acknowledged',
-        ...(item.consumer !== undefined && { consumer: item.consumer }),
-      })
-      return fail(core, slot, item.delayMs, (outcome) => end(outcome ?? EFFECTIVE))
-    case 'release': {
-      core.state.uncount(slot)
-      const now = core.now
-      core.state.giveBack(slot, now, now)
-      return end(EFFECTIVE)
-    }
+      return isHeld ? nack(core, slot, item, end) : end(notInFlight(core, slot))
+    case 'release':
+      return isHeld ? release(core, slot, end) : end(notInFlight(core, slot))
     case 'extend':
-      return end(extend(core, slot, item.visibilityMs))
+      return isHeld ? extend(core, slot, item.visibilityMs, end) : end(notInFlight(core, slot))
     case 'reject':
-      noteFailure(core, slot, {
-        reason: item.reason ?? 'rejected',
-        ...(item.consumer !== undefined && { consumer: item.consumer }),
-      })
-      return deathOf(core, slot, 'rejected', (outcome) => end(outcome ?? EFFECTIVE))
+      return isHeld ? reject(core, slot, item, end) : end(notInFlight(core, slot))
+    default:
+      return unreachable(item)
   }
+}
+
+function nack(
+  core: QueueCore,
+  slot: number,
+  { delayMs, reason, consumer }: Extract<Settlement, { type: 'nack' }>,
+  end: End,
+): void {
+  if (delayMs !== undefined && !(delayMs >= 0 && delayMs <= DELAY_MS_MAX))
+    return end(fault('bad-message', `the delay is from 0 to ${DELAY_MS_MAX} ms`))
+  core.count('nacked')
+  noteFailure(core, slot, failureOf(reason ?? 'not acknowledged', consumer))
+  fail(core, slot, delayMs, (outcome) => end(outcome ?? EFFECTIVE))
+}
+
+/** It was not looked at: as if it had not been handed out. */
+function release(core: QueueCore, slot: number, end: End): void {
+  const now = core.now
+  core.state.uncount(slot)
+  if (core.noted.has(slot)) isBehind(core, slot)
+  else core.behind.delete(slot)
+  core.state.giveBack(slot, now, now)
+  end(EFFECTIVE)
+}
+
+function extend(core: QueueCore, slot: number, visibilityMs: number, end: End): void {
+  const now = core.now
+  const latest = core.state.slots.leasedAtS[slot]! * 1_000 + VISIBILITY_MS_MAX
+  if (!(visibilityMs >= 0 && visibilityMs <= VISIBILITY_MS_MAX && now + visibilityMs <= latest))
+    return end(
+      fault('bad-message', `a lease lasts ${VISIBILITY_MS_MAX} ms at most, with all extensions`, {
+        leftMs: Math.max(0, latest - now),
+      }),
+    )
+  if (visibilityMs === 0) return fail(core, slot, 0, (outcome) => end(outcome ?? EFFECTIVE))
+  core.state.extend(slot, now + visibilityMs)
+  end(EFFECTIVE)
+}
+
+function reject(
+  core: QueueCore,
+  slot: number,
+  { reason, consumer }: Extract<Settlement, { type: 'reject' }>,
+  end: End,
+): void {
+  if (core.entry.config.deadLetterQueue === undefined)
+    return end(
+      fault('no-dead-letters', 'the queue has no queue for dead letters', {
+        remedy: 'set deadLetterQueue, or delete the message',
+      }),
+    )
+  noteFailure(core, slot, failureOf(reason ?? 'rejected', consumer))
+  deathOf(core, slot, 'rejected', (outcome) => end(outcome ?? EFFECTIVE))
+}
+
+function failureOf(
+  reason: string,
+  consumer: string | undefined,
+): Readonly<{ reason: string; consumer?: string }> {
+  return { reason, ...(consumer !== undefined && { consumer }) }
 }
 
 /** A delivery came to nothing: once more after a pause, or no more. */
@@ -75,70 +134,48 @@ export function fail(
   ended: (outcome: QueueFault | undefined) => void,
 ): void {
   const { state, entry, shared } = core
-  const { config } = entry
   const now = core.now
   if (state.isTooOld(slot, now)) {
     expire(core, slot)
     return ended(undefined)
   }
   const receives = state.slots.receives[slot]!
-  if (receives >= config.maxReceives && config.deadLetterQueue !== undefined)
-    return deathOf(core, slot, `received ${receives} times`, ended)
-  const { baseMs, factor, maxMs, jitter } = config.backoff
+  if (mustDie(core, slot)) return deathOf(core, slot, `received ${receives} times`, ended)
+  const { baseMs, factor, maxMs, jitter } = entry.config.backoff
   const pause = Math.min(maxMs, baseMs * factor ** (receives - 1))
   const spread = pause === 0 ? 0 : pause * jitter * (shared.random.next() * 2 - 1)
-  state.giveBack(slot, now, now + Math.round(delayMs ?? pause + spread))
-  ended(undefined)
+  const dueAt = now + Math.round(delayMs ?? pause + spread)
+  giveBackNoted(core, slot, dueAt, () => ended(undefined))
 }
 
 /** By a receipt whose delivery is over: only what nobody holds, and in a FIFO queue nothing. */
-function removeLate(core: QueueCore, slot: number, end: End): void {
+function removeLate(core: QueueCore, item: Settlement, slot: number, end: End): void {
   const state = slot === NO_SLOT ? FREE : core.state.slots.state[slot]!
   if (state === FREE) return end(IDLE)
-  if (state === LEAVING) {
-    // Somebody is deleting it; what is said here must not be said before that is so.
-    const seq = core.state.slots.seq[slot]
-    const isThere = (): boolean =>
-      core.state.slots.seq[slot] === seq && core.state.slots.state[slot] !== FREE
-    return core.writing.add({
-      messages: [],
-      notes: [],
-      bytes: 0,
-      done: () => end(isThere() ? staleReceipt() : IDLE),
-      failed: end,
-    })
-  }
+  // What is said here must not be said before it is clear what becomes of the message.
+  if (state === LEAVING) return core.whenSettled(slot, () => settleOne(core, item, end))
   if (core.entry.config.fifo) return end(staleReceipt())
-  if (state === READY || state === DELAYED) return remove(core, slot, ending(core, end))
-  end(IDLE)
+  if (state === LEASED) return end(IDLE)
+  const dueAt = core.state.slots.dueAt[slot]!
+  remove(core, slot, () => core.stay(slot, dueAt), ending(core, end))
 }
 
 function ending(core: QueueCore, end: End): (outcome: QueueFault | undefined) => void {
   return (outcome) => {
-    if (outcome === undefined) core.counts.deleted++
+    if (outcome === undefined) core.count('deleted')
     end(outcome ?? EFFECTIVE)
   }
 }
 
-function extend(core: QueueCore, slot: number, visibilityMs: number): Settled | QueueFault {
-  if (!(visibilityMs >= 0 && visibilityMs <= VISIBILITY_MS_MAX))
-    return fault('bad-message', `a lease lasts from 0 to ${VISIBILITY_MS_MAX} ms`)
-  const now = core.now
-  if (visibilityMs === 0) fail(core, slot, 0, () => undefined)
-  else core.state.extend(slot, now + visibilityMs)
-  return EFFECTIVE
-}
-
 /** Where the message of a receipt is; a receipt of an earlier start has slots of its own. */
 function slotOf(core: QueueCore, { slot, seq, token }: Receipt): number {
-  if (token !== core.shared.fence.token) return core.slotOfLoaded(seq)
   const { slots } = core.state
-  const isThere = slot < slots.state.length && slots.seq[slot] === seq && slots.state[slot] !== FREE
-  return isThere ? slot : NO_SLOT
-}
-
-function isOfNow(core: QueueCore, { token }: Receipt): boolean {
-  return token === core.shared.fence.token
+  const isThere =
+    token === core.shared.token &&
+    slot < slots.state.length &&
+    slots.seq[slot] === seq &&
+    slots.state[slot] !== FREE
+  return isThere ? slot : slots.find(seq)
 }
 
 function notInFlight(core: QueueCore, slot: number): QueueFault {

@@ -1,26 +1,44 @@
 /** What the queues of one broker share. */
-import type { Fence, Journal } from '../journal/index.ts'
-import type { Ref } from '../kernel/index.ts'
+import type { Journal } from '../journal/index.ts'
 import type { Log, Random, SteadyClock } from '../std/index.ts'
 import type { QueueInfo } from './broker.ts'
+import type { Committing } from './committing.ts'
 import type { QueueMessage } from './queue.ts'
 
 /** A queue as the catalog knows it. */
 export type Entry = QueueInfo & Readonly<{ id: number; isDeleting: boolean }>
 
+/** What has happened, to one queue since it woke or to all of them since the broker began. */
+export type QueueCounts = {
+  sent: number
+  received: number
+  deleted: number
+  nacked: number
+  expired: number
+  deadLettered: number
+  dropped: number
+  duplicates: number
+  purged: number
+  moved: number
+  leasesEnded: number
+}
+
 export type Shared = Readonly<{
   journal: Journal
-  fence: Fence
+  committing: Committing
+  /** Of this start: in every number and every receipt. */
+  token: number
   steady: SteadyClock
   random: Random
   log: Log
   /** The number of the next message, of whichever queue. */
   nextSeq: () => number
   bodies: Bodies
-  /** The queue of that name; made if it is a queue for dead letters that is not there. */
+  totals: QueueCounts
+  /** Where the dead letters of a queue go; made if it is not there. Undefined if it cannot be. */
   deadLetters: (of: Entry) => Promise<Entry | undefined>
-  /** Where to tell a queue something. */
-  queueOf: (id: number) => Ref<QueueMessage> | undefined
+  /** Tells a queue something. One that sleeps is woken instead, and finds on record what it was to be told. */
+  tell: (id: number, message: QueueMessage) => void
   entryOf: (id: number) => Entry | undefined
 }>
 

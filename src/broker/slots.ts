@@ -17,10 +17,12 @@ export const WRITING = 1
 export const READY = 2
 export const DELAYED = 3
 export const LEASED = 4
-/** On its way out: its removal is being made durable, and it is not handed out meanwhile. */
+/** Between two states: its removal, or why it came back, is being made durable, and nobody is given it meanwhile. */
 export const LEAVING = 5
 
 const CAPACITY_MIN = 16
+const MARK_EVERY = 1_024
+const MARKS_MIN = 64
 
 export class Slots {
   state: Uint8Array = new Uint8Array(0)
@@ -33,6 +35,8 @@ export class Slots {
   /** Steady wall time in ms, as the three that follow. */
   sentAt: Float64Array = new Float64Array(0)
   firstReceivedAt: Float64Array = new Float64Array(0)
+  /** When the delivery began, in whole seconds rounded up: what a lease is measured from. */
+  leasedAtS: Uint32Array = new Uint32Array(0)
   /** When a delay or a lease ends. */
   dueAt: Float64Array = new Float64Array(0)
   /** When it is too old; Infinity for never. */
@@ -54,6 +58,10 @@ export class Slots {
   newest: number = NO_SLOT
   size = 0
   #free: number = NO_SLOT
+  /** Every so many messages one whose place is remembered, so that nobody is looked for from the beginning. */
+  #markSeqs: number[] = []
+  #markSlots: number[] = []
+  #sinceMark = 0
 
   /** A slot for a message that is newer than most; its columns are the caller's to fill. */
   take(seq: number): number {
@@ -66,6 +74,19 @@ export class Slots {
     this.timed[slot] = this.aged[slot] = -1
     this.size++
     this.#lineUp(slot)
+    return slot
+  }
+
+  /** The message of that number; none if it is not there. */
+  find(seq: number): number {
+    const slot = this.from(seq)
+    return slot !== NO_SLOT && this.seq[slot] === seq ? slot : NO_SLOT
+  }
+
+  /** The message of that number, or the first after it. */
+  from(seq: number): number {
+    let slot = this.#markBefore(seq)
+    while (slot !== NO_SLOT && this.seq[slot]! < seq) slot = this.newer[slot]!
     return slot
   }
 
@@ -95,8 +116,43 @@ export class Slots {
     this.newer[slot] = newer
     if (older === NO_SLOT) this.oldest = slot
     else this.newer[older] = slot
-    if (newer === NO_SLOT) this.newest = slot
-    else this.older[newer] = slot
+    if (newer !== NO_SLOT) {
+      this.older[newer] = slot
+      return
+    }
+    this.newest = slot
+    if (++this.#sinceMark >= MARK_EVERY) this.#mark(slot)
+  }
+
+  #mark(slot: number): void {
+    this.#sinceMark = 0
+    if (this.#markSeqs.length > MARKS_MIN + (2 * this.size) / MARK_EVERY) this.#forgetMarks()
+    this.#markSeqs.push(this.seq[slot]!)
+    this.#markSlots.push(slot)
+  }
+
+  /** A place at or before that number to begin at. */
+  #markBefore(seq: number): number {
+    const seqs = this.#markSeqs
+    let [low, high] = [0, seqs.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (seqs[middle]! <= seq) low = middle + 1
+      else high = middle
+    }
+    while (--low >= 0) if (this.#isMarkThere(low)) return this.#markSlots[low]!
+    return this.oldest
+  }
+
+  #isMarkThere(index: number): boolean {
+    const slot = this.#markSlots[index]!
+    return this.state[slot] !== FREE && this.seq[slot] === this.#markSeqs[index]
+  }
+
+  #forgetMarks(): void {
+    const kept = this.#markSlots.filter((_, index) => this.#isMarkThere(index))
+    this.#markSlots = kept
+    this.#markSeqs = kept.map((slot) => this.seq[slot]!)
   }
 
   #grow(): void {
@@ -110,6 +166,7 @@ export class Slots {
     this.seq = grown(this.seq, new Float64Array(capacity))
     this.sentAt = grown(this.sentAt, new Float64Array(capacity))
     this.firstReceivedAt = grown(this.firstReceivedAt, new Float64Array(capacity))
+    this.leasedAtS = grown(this.leasedAtS, new Uint32Array(capacity))
     this.dueAt = grown(this.dueAt, new Float64Array(capacity))
     this.expiresAt = grown(this.expiresAt, new Float64Array(capacity))
     this.next = grown(this.next, new Int32Array(capacity))

@@ -2,9 +2,11 @@
  * What deleted queues have left. Whoever waits at one is told; then its records go, some at a time, and its entry
  * in the catalog last, so that a crash in between is made good at the next start.
  */
-import { fault } from '../std/index.ts'
+import { Accident, fault } from '../std/index.ts'
+import type { QueueFault } from './broker.ts'
 import type { Catalog } from './catalog.ts'
 import type { Queues } from './queues.ts'
+import { TASKS, tasksPrefix } from './redriving.ts'
 import { dedupsOf, messagesOf, notesOf, type Entry, type Shared } from './shared.ts'
 
 /** Records that go at once. */
@@ -39,17 +41,28 @@ export class Sweeping {
   }
 
   async #sweep(entry: Entry): Promise<void> {
-    const { journal, fence } = this.#shared
     const { id, name } = entry
     await this.#queues.end(id, fault('queue-deleted', `the queue ${name.name} was deleted`))
-    this.#queues.forget(id)
-    for (const collection of [messagesOf(id), notesOf(id), dedupsOf(id)])
-      while (!this.#queues.isClosing) {
-        const page = await journal.readRecords(collection, '', { limit: PAGE })
-        if (page.length === 0) break
-        const records = page.map(({ key }) => ({ collection, key, deleted: true }) as const)
-        await journal.commit({ records, fence })
-      }
-    if (!this.#queues.isClosing) await this.#catalog.change(() => this.#catalog.remove(entry))
+    this.#queues.putAway(entry)
+    await this.#clear(messagesOf(id), '')
+    await this.#clear(notesOf(id), '')
+    await this.#clear(dedupsOf(id), '')
+    await this.#clear(TASKS, tasksPrefix(id))
+    sure(await this.#catalog.change(() => this.#catalog.remove(entry)))
   }
+
+  async #clear(collection: string, prefix: string): Promise<void> {
+    const { journal, committing } = this.#shared
+    for (;;) {
+      sure(this.#queues.isShut)
+      const page = await journal.readRecords(collection, prefix, { limit: PAGE })
+      if (page.length === 0) return
+      const records = page.map(({ key }) => ({ collection, key, deleted: true }) as const)
+      sure(await committing.commit(records))
+    }
+  }
+}
+
+function sure(refusal: QueueFault | undefined): void {
+  if (refusal !== undefined) throw new Accident(refusal)
 }

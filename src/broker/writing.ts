@@ -5,17 +5,9 @@
  * What is wanted ends in the order in which it was wanted, each with `done` or with `failed`, and always within
  * a turn of the queue.
  */
-import {
-  BATCH_BYTES_MAX,
-  BATCH_ITEMS_MAX,
-  type Batch,
-  type CommitResult,
-  type Fence,
-  type Journal,
-  type RecordWrite,
-} from '../journal/index.ts'
-import { Accident, fault } from '../std/index.ts'
+import { BATCH_BYTES_MAX, BATCH_ITEMS_MAX, type RecordWrite } from '../journal/index.ts'
 import type { QueueFault } from './broker.ts'
+import type { Committing } from './committing.ts'
 
 export type Wish = Readonly<{
   /** Messages: no key is wanted twice within one batch. */
@@ -31,16 +23,16 @@ export type Wish = Readonly<{
 const RECORD_BYTES = 128
 
 export class Writing {
-  readonly #journal: Journal
-  readonly #fence: Fence
-  readonly #begin: (commit: Promise<CommitResult>) => void
+  readonly #committing: Committing
+  readonly #begin: (commit: Promise<QueueFault | undefined>) => void
   #wishes: Wish[] = []
   #inFlight: readonly Wish[] | undefined
+  /** What is wanted and not durable, in bytes. */
+  bytes = 0
 
-  /** `begin` brings the outcome of a commit back into a turn: to `ended`, or to `broken`. */
-  constructor(journal: Journal, fence: Fence, begin: (commit: Promise<CommitResult>) => void) {
-    this.#journal = journal
-    this.#fence = fence
+  /** `begin` brings the outcome of a commit back into a turn: to `ended`. */
+  constructor(committing: Committing, begin: (commit: Promise<QueueFault | undefined>) => void) {
+    this.#committing = committing
     this.#begin = begin
   }
 
@@ -48,8 +40,14 @@ export class Writing {
     return this.#inFlight === undefined && this.#wishes.length === 0
   }
 
+  /** Whether a batch goes out with the next flush, so that more can go with it. */
+  get isAboutToWrite(): boolean {
+    return this.#inFlight === undefined && this.#wishes.length > 0
+  }
+
   add(wish: Wish): void {
     this.#wishes.push(wish)
+    this.bytes += wish.bytes
   }
 
   /** At the end of every turn. */
@@ -59,38 +57,20 @@ export class Writing {
       const wishes = count === this.#wishes.length ? this.#wishes : this.#wishes.slice(0, count)
       this.#wishes = count === this.#wishes.length ? [] : this.#wishes.slice(count)
       const records = recordsOf(wishes)
-      if (records.length === 0) {
-        for (const wish of wishes) wish.done()
-        continue
-      }
       this.#inFlight = wishes
-      const batch: Batch = { records, fence: this.#fence }
-      this.#begin(this.#journal.commit(batch))
+      if (records.length > 0) this.#begin(this.#committing.commit(records))
+      else this.ended(undefined)
     }
   }
 
-  ended(result: CommitResult): void {
-    const wishes = this.#taken()
-    if (result.type === 'committed') for (const wish of wishes) wish.done()
-    else
-      fail(wishes, fault('broker-closed', `the store has refused the broker: it is ${result.type}`))
-  }
-
-  broken(error: unknown): void {
-    fail(this.#taken(), refusalOf(error))
-  }
-
-  /** Whoever has not been written is told, and nothing is begun any more. */
-  abandon(reason: QueueFault): void {
-    const wishes = this.#wishes
-    this.#wishes = []
-    fail(wishes, reason)
-  }
-
-  #taken(): readonly Wish[] {
+  ended(refusal: QueueFault | undefined): void {
     const wishes = this.#inFlight ?? []
     this.#inFlight = undefined
-    return wishes
+    for (const wish of wishes) {
+      this.bytes -= wish.bytes
+      if (refusal === undefined) wish.done()
+      else wish.failed(refusal)
+    }
   }
 
   #fitting(): number {
@@ -108,6 +88,7 @@ export class Writing {
   }
 }
 
+/** The messages first: whether the batch is there can be told by any of them, and by no note. */
 function recordsOf(wishes: readonly Wish[]): readonly RecordWrite[] {
   const records: RecordWrite[] = []
   const notes = new Map<string, RecordWrite>()
@@ -117,23 +98,4 @@ function recordsOf(wishes: readonly Wish[]): readonly RecordWrite[] {
   }
   if (notes.size > 0) records.push(...notes.values())
   return records
-}
-
-function fail(wishes: readonly Wish[], reason: QueueFault): void {
-  for (const wish of wishes) wish.failed(reason)
-}
-
-function refusalOf(error: unknown): QueueFault {
-  if (!(error instanceof Accident)) throw error
-  const { message, detail } = error.fault
-  switch (error.code) {
-    case 'read-only':
-      return fault('store-read-only', message, detail)
-    case 'journal-overloaded':
-      return fault('broker-overloaded', message, detail)
-    case 'journal-closed':
-      return fault('broker-closed', message, detail)
-    default:
-      return fault('unknown-outcome', message, { ...detail, cause: error.code })
-  }
 }

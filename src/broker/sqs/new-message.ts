@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 
 import type { NewMessage, QueueInfo, Sent } from '../broker.ts'
-import { bytesOf } from '../sending.ts'
+import { bytesOf } from '../message-text.ts'
 import { required, type SqsCall } from './action.ts'
 import { invalid, missing, SqsError } from './errors.ts'
 import { integer, text, type InputOf, type Kind } from './input.ts'
