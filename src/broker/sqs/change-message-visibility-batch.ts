@@ -25,8 +25,8 @@ export const changeMessageVisibilityBatch: Action = queueAction(
       items.map(({ change }) => ({ type: 'extend', ...change })),
     )
     for (const [index, answer] of answers.entries()) {
-      const { Id, ReceiptHandle } = items[index]!.entry
-      if (isRefusal(answer)) result.fail(Id, settleError(answer, ReceiptHandle))
+      const { Id, ReceiptHandle, VisibilityTimeout } = items[index]!.entry
+      if (isRefusal(answer)) result.fail(Id, settleError(answer, ReceiptHandle, VisibilityTimeout))
       else result.succeed(Id)
     }
     return result.output()

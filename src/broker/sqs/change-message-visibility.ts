@@ -11,7 +11,7 @@ export const changeMessageVisibility: Action = queueAction(
     const visibilityMs = visibilityOf(VisibilityTimeout)
     const receipt = receiptOf(call, ReceiptHandle)
     const [answer] = await call.broker.settle(queue, [{ type: 'extend', receipt, visibilityMs }])
-    if (isRefusal(answer!)) throw settleError(answer, ReceiptHandle)
+    if (isRefusal(answer!)) throw settleError(answer, ReceiptHandle, VisibilityTimeout)
     return undefined
   },
 )

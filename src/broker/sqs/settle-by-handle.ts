@@ -24,9 +24,19 @@ export function visibilityOf(seconds: number | undefined): number {
 }
 
 /** Why a delivery could not be ended, or not be prolonged. */
-export function settleError(refusal: QueueFault, handle: string | undefined): SqsError {
+export function settleError(
+  refusal: QueueFault,
+  handle: string | undefined,
+  seconds?: number,
+): SqsError {
   const shown = (handle ?? '').slice(0, SHOWN_CHARS)
   if (refusal.code === 'bad-receipt') return notAHandle(shown)
+  if (refusal.code === 'bad-message' && seconds !== undefined)
+    return invalid(
+      seconds,
+      'VisibilityTimeout',
+      `Total VisibilityTimeout for the message is beyond the limit [${SQS_VISIBILITY_S_MAX} seconds].`,
+    )
   if (refusal.code === 'stale-receipt')
     return invalid(shown, 'ReceiptHandle', 'The receipt handle has expired.')
   if (refusal.code === 'not-in-flight')

@@ -26,7 +26,7 @@ export type SqsOptions = Readonly<{
   priorityAttribute?: string
 }>
 
-export const SQS_ACCOUNT_DEFAULT = '000000000000'
+const ACCOUNT_DEFAULT = '000000000000'
 const REGION_DEFAULT = 'local'
 const PRIORITY_DEFAULT = 'Priority'
 
@@ -35,7 +35,7 @@ export function sqsWire({
   clock,
   options,
 }: Readonly<{ broker: Broker; clock: Clock; options: SqsOptions }>): RawService {
-  const { keys, account = SQS_ACCOUNT_DEFAULT, region = REGION_DEFAULT, limits } = options
+  const { keys, account = ACCOUNT_DEFAULT, region = REGION_DEFAULT, limits } = options
   const home = { account, region }
   const desk: SqsDesk = {
     broker,
