@@ -37,7 +37,6 @@ export type SqsErrorName =
   | 'UnsupportedOperation'
   | 'OverLimit'
   | 'InvalidAddress'
-  | 'InvalidSecurity'
   | 'RequestThrottled'
   | 'ResourceNotFoundException'
   | 'InvalidParameterValue'
@@ -152,12 +151,6 @@ export const sqsErrors: Readonly<Record<SqsErrorName, SqsErrorRow>> = {
     code: 'InvalidAddress',
     status: 404,
     text: 'The specified ID is invalid.',
-  },
-  InvalidSecurity: {
-    type: `${SQS}InvalidSecurity`,
-    code: 'InvalidSecurity',
-    status: 403,
-    text: 'The request was not made by whoever it says.',
   },
   RequestThrottled: {
     type: `${SQS}RequestThrottled`,
