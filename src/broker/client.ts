@@ -31,7 +31,7 @@ import {
 import { receivedOf, type Received } from './client/received.ts'
 import { browseDead, purgeDead, redriveDead, type Purged } from './dead-letters.ts'
 import { WAIT_MS_MAX } from './limits.ts'
-import { BROWSE_DEFAULT, ownConfig, ownQueue, type GivenConfig } from './own-queues.ts'
+import { BROWSE_DEFAULT, createOwn, ownQueue, type GivenConfig } from './own-queues.ts'
 
 export type QueueOptions<T> = Readonly<{
   /** What bodies are held to; any Standard Schema. Without one nothing is checked but that they are JSON. */
@@ -201,9 +201,7 @@ class TypedQueue<T> implements Queue<T> {
   async #ready(): Promise<QueueFault | undefined> {
     const { config } = this.#options
     if (this.#isReady || config === undefined) return undefined
-    const own = ownConfig(this.name.name, config)
-    if ('ok' in own) return own
-    const made = await this.#broker.create(this.name, own)
+    const made = await createOwn(this.#broker, this.name, config)
     if ('ok' in made) return made
     this.#isReady = true
     return undefined

@@ -1,4 +1,5 @@
 /** The broker: queues of messages that are durable before they are acknowledged. */
+export { queueRoutes, type QueueRoutesOptions } from './api/routes.ts'
 export type {
   Broker,
   BrokerMetrics,
@@ -38,5 +39,6 @@ export type { Consumer, ConsumeOptions, Handler, Handling } from './client/consu
 export type { Received } from './client/received.ts'
 export type { OverflowPolicy, QueueConfig } from './config.ts'
 export { createBroker, type BrokerOptions } from './create-broker.ts'
+export { HOME, type GivenConfig, type QueuePlace } from './own-queues.ts'
 export type { SqsKey, SqsRule } from './sqs/access.ts'
 export { sqsWire, type SqsOptions } from './sqs/wire.ts'

@@ -4,7 +4,7 @@
  * wire says.
  */
 import { fault, type Fault } from '../std/index.ts'
-import type { QueueName } from './broker.ts'
+import type { Broker, CreateOptions, QueueFault, QueueInfo, QueueName } from './broker.ts'
 import type { QueueConfig } from './config.ts'
 import { QUEUE_NAME_CHARS_MAX } from './limits.ts'
 
@@ -32,14 +32,23 @@ export function deadLetterNameOf(name: string): string {
   return `${base}${DEAD}${suffix}`
 }
 
+/** A queue that is there is only held to what was told; one that is not gets what our own queues have. */
+export async function createOwn(
+  broker: Broker,
+  name: QueueName,
+  given: GivenConfig,
+  options: CreateOptions = {},
+): Promise<QueueInfo | QueueFault> {
+  const isThere = !('ok' in broker.describe(name))
+  const config = isThere ? given : ownConfig(name.name, given)
+  return 'ok' in config ? config : broker.create(name, config, options)
+}
+
 /**
  * What to create a queue with. A queue that is named like one for dead letters has none of its own, and hands out
  * its messages as often as they are asked for.
  */
-export function ownConfig(
-  name: string,
-  given: GivenConfig,
-): GivenConfig | Fault<'bad-queue-config'> {
+function ownConfig(name: string, given: GivenConfig): GivenConfig | Fault<'bad-queue-config'> {
   if ('deadLetterQueue' in given) return badDeadLetters(name, given.deadLetterQueue) ?? given
   if (partsOf(name)[0].endsWith(DEAD)) return { maxReceives: Infinity, ...given }
   const deadLetterQueue = deadLetterNameOf(name)

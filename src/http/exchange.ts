@@ -265,11 +265,11 @@ export class Exchange implements Call, Owed {
     this.#response.destroy()
   }
 
-  /** The server goes down: a stream ends here, an answer that is owed is still waited for. */
+  /** The server goes down: a stream and who waits for news end here, other answers are still waited for. */
   drain(): void {
-    if (this.#stream === undefined) return
+    if (this.#stream === undefined && this.#entry.route.waits !== true) return
     this.#abort?.abort()
-    this.#stream.end()
+    this.#stream?.end()
   }
 
   get isStreaming(): boolean {

@@ -20,7 +20,7 @@ const KEEPER = [...AUDITOR, 'stock:count:write', 'stock:movement:write']
 export const defaultPolicy: Policy = {
   roles: {
     viewer: ['*:read'],
-    operator: ['*:read', '*:write', '*:dispatch'],
+    operator: ['*:read', '*:write', '*:dispatch', 'queue:send', 'queue:receive'],
     admin: ['*'],
   },
   jobs: {
