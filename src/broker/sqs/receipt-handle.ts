@@ -7,7 +7,7 @@
  * Handles live as long as leases do. To change the format, give it another version; a handle of the version
  * before is then refused, as one that has expired is.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 import type { Receipt } from '../broker.ts'
 
@@ -17,10 +17,10 @@ const MAC_BYTES = 16
 const HANDLE_CHARS = Math.ceil(((HEAD_BYTES + MAC_BYTES) * 8) / 6)
 
 export class ReceiptHandles {
-  readonly #secret: string
+  readonly #secret: KeyObject
 
   constructor(secret: string) {
-    this.#secret = secret
+    this.#secret = createSecretKey(secret, 'utf8')
   }
 
   write({ queueId, slot, gen, seq, token }: Receipt): string {

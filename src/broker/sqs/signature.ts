@@ -4,7 +4,7 @@
  * A signature is good for this method, path, query, body and headers, for a few minutes, and for whoever has the
  * secret that belongs to the key. Nothing is told about how far from right a wrong one was.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 import type { RawRequest } from '../../http/index.ts'
 import { canonicalHash } from './canonical.ts'
@@ -45,7 +45,7 @@ export function claimOf({ headers, url }: Pick<RawRequest, 'headers' | 'url'>): 
 
 /** Keys of a day and a region, of those who have signed with them before. */
 export class SigningKeys {
-  readonly #known = new Map<string, Buffer>()
+  readonly #known = new Map<string, KeyObject>()
 
   /** Throws unless whoever made the request has the secret. */
   verify(
@@ -71,7 +71,7 @@ export class SigningKeys {
   }
 
   /** Only of those who had the secret, so that nobody else can fill it. */
-  #keep(name: string, key: Buffer): void {
+  #keep(name: string, key: KeyObject): void {
     for (const oldest of this.#known.keys()) {
       if (this.#known.size < SQS_SIGNING_KEYS_MAX) break
       this.#known.delete(oldest)
@@ -155,14 +155,16 @@ function unsigned(header: string): SqsError {
   )
 }
 
+/** As an object of the library: with the bytes themselves, every signature would cost several times as much. */
 function derived(
   secret: string,
   { day, region }: Readonly<{ day: string; region: string }>,
-): Buffer {
-  return hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), 'sqs'), 'aws4_request')
+): KeyObject {
+  const key = hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), 'sqs'), 'aws4_request')
+  return createSecretKey(key)
 }
 
-function hmac(key: string | Buffer, text: string): Buffer {
+function hmac(key: string | Buffer | KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
