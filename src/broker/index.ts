@@ -39,6 +39,7 @@ export type { Consumer, ConsumeOptions, Handler, Handling } from './client/consu
 export type { Received } from './client/received.ts'
 export type { OverflowPolicy, QueueConfig } from './config.ts'
 export { createBroker, type BrokerOptions } from './create-broker.ts'
+export { BODIES_BYTES_DEFAULT } from './limits.ts'
 export { HOME, type GivenConfig, type QueuePlace } from './own-queues.ts'
 export type { SqsKey, SqsRule } from './sqs/access.ts'
 export { sqsWire, type SqsOptions } from './sqs/wire.ts'

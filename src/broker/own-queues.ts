@@ -3,10 +3,8 @@
  * a queue for their dead letters unless told to have none. Queues that are made over another wire have what that
  * wire says.
  */
-import { fault, type Fault } from '../std/index.ts'
 import type { Broker, CreateOptions, QueueFault, QueueInfo, QueueName } from './broker.ts'
 import type { QueueConfig } from './config.ts'
-import { QUEUE_NAME_CHARS_MAX } from './limits.ts'
 
 export type QueuePlace = Readonly<{ account: string; region: string }>
 
@@ -26,51 +24,31 @@ export function ownQueue(name: string, place: QueuePlace = HOME): QueueName {
   return { account: place.account, region: place.region, name }
 }
 
-/** `orders` dies into `orders_dlq`, and `orders.fifo` into `orders_dlq.fifo`. */
-export function deadLetterNameOf(name: string): string {
-  const [base, suffix] = partsOf(name)
-  return `${base}${DEAD}${suffix}`
-}
-
 /** A queue that is there is only held to what was told; one that is not gets what our own queues have. */
-export async function createOwn(
+export function createOwn(
   broker: Broker,
   name: QueueName,
   given: GivenConfig,
   options: CreateOptions = {},
 ): Promise<QueueInfo | QueueFault> {
   const isThere = !('ok' in broker.describe(name))
-  const config = isThere ? given : ownConfig(name.name, given)
-  return 'ok' in config ? config : broker.create(name, config, options)
+  return broker.create(name, isThere ? given : withDeadLetters(name.name, given), options)
 }
 
 /**
- * What to create a queue with. A queue that is named like one for dead letters has none of its own, and hands out
- * its messages as often as they are asked for.
+ * A queue that is named like one for dead letters has none of its own, and hands out its messages as often as
+ * they are asked for.
  */
-function ownConfig(name: string, given: GivenConfig): GivenConfig | Fault<'bad-queue-config'> {
-  if ('deadLetterQueue' in given) return badDeadLetters(name, given.deadLetterQueue) ?? given
+function withDeadLetters(name: string, given: GivenConfig): GivenConfig {
+  if ('deadLetterQueue' in given) return given
   if (partsOf(name)[0].endsWith(DEAD)) return { maxReceives: Infinity, ...given }
-  const deadLetterQueue = deadLetterNameOf(name)
-  if (deadLetterQueue.length <= QUEUE_NAME_CHARS_MAX) return { ...given, deadLetterQueue }
-  return fault('bad-queue-config', `${deadLetterQueue} is too long for a name of a queue`, {
-    fields: ['deadLetterQueue'],
-    remedy: 'name a shorter queue for dead letters',
-  })
+  return { ...given, deadLetterQueue: deadLetterNameOf(name) }
 }
 
-/** Why dead letters of the one cannot go to the other, if they cannot. */
-export function badDeadLetters(
-  name: string,
-  to: string | undefined,
-): Fault<'bad-queue-config'> | undefined {
-  if (to === undefined) return undefined
-  const isName = to.length <= QUEUE_NAME_CHARS_MAX && /^[A-Za-z0-9_-]+(?:\.fifo)?$/.test(to)
-  if (isName && to !== name && to.endsWith(FIFO) === name.endsWith(FIFO)) return undefined
-  return fault('bad-queue-config', `dead letters of ${name} cannot go there`, {
-    fields: ['deadLetterQueue'],
-    remedy: 'name another queue, FIFO if and only if this one is',
-  })
+/** `orders` dies into `orders_dlq`, and `orders.fifo` into `orders_dlq.fifo`. */
+function deadLetterNameOf(name: string): string {
+  const [base, suffix] = partsOf(name)
+  return `${base}${DEAD}${suffix}`
 }
 
 function partsOf(name: string): readonly [base: string, suffix: string] {

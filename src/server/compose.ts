@@ -8,6 +8,7 @@
  */
 import { resolve } from 'node:path'
 
+import type { Broker } from '../broker/index.ts'
 import { createEntities, type DrainReport, type Entities } from '../entity/index.ts'
 import {
   createHttp,
@@ -20,6 +21,7 @@ import { memoryJournal, sqliteJournal, type Journal } from '../journal/index.ts'
 import { createSystem, withContext, type System } from '../kernel/index.ts'
 import { Accident, PRODUCT, systemClock, type Clock, type Log } from '../std/index.ts'
 import type { Stock } from '../stock/index.ts'
+import { brokerFeature } from './broker-feature.ts'
 import { authenticatorFor, refuseExposure } from './authenticating.ts'
 import { MEMORY, type Config } from './config-keys.ts'
 import { removeNote, writeNote } from './directory.ts'
@@ -48,6 +50,7 @@ export interface Server extends AsyncDisposable {
   readonly system: System
   readonly entities: Entities
   readonly stock: Stock
+  readonly broker: Broker
   /** Listens where the config says. */
   start(): Promise<Address>
   /** What has been begun and not been answered. */
@@ -73,6 +76,13 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
   })
   try {
     const stock = await stockFeature({ config, entities, journal, clock, log: named(log, 'stock') })
+    const queues = await brokerFeature({
+      config,
+      system,
+      journal,
+      clock,
+      log: named(log, 'broker'),
+    })
     return new Composition(config, options, {
       clock,
       authenticator,
@@ -81,7 +91,8 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
       system,
       entities,
       stock: stock.stock,
-      features: [stock],
+      broker: queues.broker,
+      features: [stock, queues],
     })
   } catch (error) {
     await entities.drain()
@@ -102,6 +113,7 @@ type Parts = Readonly<{
   system: System
   entities: Entities
   stock: Stock
+  broker: Broker
   features: readonly Feature[]
 }>
 
@@ -120,6 +132,7 @@ class Composition implements Server {
   readonly system: System
   readonly entities: Entities
   readonly stock: Stock
+  readonly broker: Broker
   readonly #config: Config
   readonly #version: string
   readonly #parts: Parts
@@ -137,6 +150,8 @@ class Composition implements Server {
     this.system = parts.system
     this.entities = parts.entities
     this.stock = parts.stock
+    this.broker = parts.broker
+    const [wire] = features.flatMap((feature) => feature.wire ?? [])
     const platform = platformRoutes({
       health: () => this.#health(),
       metrics: () => this.#metrics(),
@@ -154,6 +169,7 @@ class Composition implements Server {
       },
       statuses: STATUSES,
       info: { title: PRODUCT, version },
+      ...(wire !== undefined && { raw: wire }),
       logRequests: config['log.requests'],
     })
   }

@@ -1,6 +1,5 @@
 /** Tells a queue something else; what is not named stays as it was. */
 import { json, route, shape, type Route } from '../../http/index.ts'
-import { badDeadLetters } from '../own-queues.ts'
 import { infoJson, infoSchema, type QueueDesk } from './answering.ts'
 import { config } from './config-input.ts'
 import { placeQuery, queueAt, queueParams } from './input.ts'
@@ -25,12 +24,10 @@ export function patchQueue({ broker, home }: QueueDesk): Route {
     async handle(call) {
       const name = queueAt(call, home)
       const { maxRetries, ...patch } = call.body.config
-      const changed =
-        badDeadLetters(name.name, patch.deadLetterQueue) ??
-        (await broker.update(
-          name,
-          maxRetries === undefined ? patch : { maxReceives: maxRetries, ...patch },
-        ))
+      const changed = await broker.update(
+        name,
+        maxRetries === undefined ? patch : { maxReceives: maxRetries, ...patch },
+      )
       return 'ok' in changed ? refused(changed) : json(200, infoJson(changed))
     },
   })
