@@ -2,14 +2,14 @@
  * How often a message was delivered and how that failed, on record.
  *
  * A delivery does not wait for the disk, so its count is written a little later, or with whatever is written next.
- * But a message that comes back is not seen again before its count is on record. So a crash can make nobody forget
- * more than the one delivery that was under way.
+ * But a message that comes back is not seen again before its count is on record, and until when it is put off. So a
+ * crash can make nobody forget more than the one delivery that was under way.
  */
 import type { RecordWrite } from '../journal/index.ts'
 import type { Failure } from './broker.ts'
 import { COUNTS_MS, FAILURES_MAX, FAILURE_REASON_CHARS_MAX } from './limits.ts'
 import type { QueueCore } from './queue-core.ts'
-import { FREE, LEAVING } from './slots.ts'
+import { DELAYED, FREE, LEAVING } from './slots.ts'
 
 /** How long a delivery has to last for its count to go with what is written next: most are settled before. */
 const RIDE_MS = 100
@@ -40,7 +40,7 @@ export function giveBackNoted(
   core.state.leave(slot)
   core.writing.add({
     messages: [],
-    notes: [noteOf(core, slot)],
+    notes: [noteOf(core, slot, dueAt)],
     bytes: NOTE_BYTES,
     done() {
       core.stay(slot, dueAt)
@@ -109,13 +109,18 @@ function notesSince(core: QueueCore, latest: number, max: number): RecordWrite[]
   for (const [slot, since] of core.behind) {
     if (since > latest || notes.length >= max) break
     // What is between two states has its count written with it, if it is to stay.
-    if (state[slot] !== FREE && state[slot] !== LEAVING) notes.push(noteOf(core, slot))
+    if (state[slot] !== FREE && state[slot] !== LEAVING) notes.push(noteOf(core, slot, dueAtOf(core, slot)))
     else core.behind.delete(slot)
   }
   return notes
 }
 
-function noteOf(core: QueueCore, slot: number): RecordWrite {
+/** When it is seen again, if it has been put off. */
+function dueAtOf({ state: { slots } }: QueueCore, slot: number): number {
+  return slots.state[slot] === DELAYED ? slots.dueAt[slot]! : 0
+}
+
+function noteOf(core: QueueCore, slot: number, dueAt: number): RecordWrite {
   const { receives, firstReceivedAt } = core.state.slots
   const failures = core.failures.get(slot)
   core.noted.add(slot)
@@ -126,6 +131,7 @@ function noteOf(core: QueueCore, slot: number): RecordWrite {
     value: JSON.stringify({
       n: receives[slot],
       first: firstReceivedAt[slot],
+      ...(dueAt > core.now && { due: dueAt }),
       ...(failures !== undefined && { failures }),
     }),
   }

@@ -60,7 +60,12 @@ export type BrokerOptions = Readonly<{
 
 export async function createBroker(options: BrokerOptions): Promise<Broker> {
   const broker = new BrokerOverJournal(options, await options.journal.takeFence('broker'))
-  await broker.begin()
+  try {
+    await broker.begin()
+  } catch (error) {
+    await broker.close()
+    throw error
+  }
   return broker
 }
 
@@ -122,7 +127,7 @@ class BrokerOverJournal implements Broker {
     if ('ok' in config) return config
     const refusal = badName(name, config) ?? badTags(tags) ?? badDeadLetters(name, config)
     if (refusal !== undefined) return refusal
-    return this.#changing(async () => {
+    const answer = await this.#changing<QueueInfo>(async () => {
       const before = this.#catalog.find(name)
       if (before === undefined) {
         if (this.#catalog.size >= QUEUES_MAX)
@@ -141,10 +146,13 @@ class BrokerOverJournal implements Broker {
         remedy: 'ask for the config it has, or change it',
       })
     })
+    return ifExists === 'update' ? this.#configured(answer) : answer
   }
 
-  update(name: QueueName, patch: Partial<QueueConfig>): Promise<QueueInfo | QueueFault> {
-    return this.#changingOne(name, (entry) => this.#reconfigure(entry, patch))
+  async update(name: QueueName, patch: Partial<QueueConfig>): Promise<QueueInfo | QueueFault> {
+    return this.#configured(
+      await this.#changingOne<QueueInfo>(name, (entry) => this.#reconfigure(entry, patch)),
+    )
   }
 
   describe(name: QueueName): QueueInfo | QueueFault {
@@ -189,12 +197,14 @@ class BrokerOverJournal implements Broker {
     })
   }
 
-  pause(
+  async pause(
     name: QueueName,
     what: Readonly<{ receive?: boolean; send?: boolean }>,
   ): Promise<QueueInfo | QueueFault> {
-    return this.#changingOne(name, (entry) =>
-      this.#put({ ...entry, paused: { ...entry.paused, ...what } }),
+    return this.#configured(
+      await this.#changingOne<QueueInfo>(name, (entry) =>
+        this.#put({ ...entry, paused: { ...entry.paused, ...what } }),
+      ),
     )
   }
 
@@ -377,11 +387,18 @@ class BrokerOverJournal implements Broker {
     return badDeadLetters(entry.name, config) ?? this.#put({ ...entry, config })
   }
 
-  async #put(entry: Entry): Promise<Entry | QueueFault> {
-    const put = await this.#catalog.put({ ...entry, modifiedAt: this.#shared.steady.now() })
-    if ('ok' in put) return put
-    this.#queues.byId(entry.id)?.tell({ type: 'configure', entry: put })
-    return put
+  #put(entry: Entry): Promise<Entry | QueueFault> {
+    return this.#catalog.put({ ...entry, modifiedAt: this.#shared.steady.now() })
+  }
+
+  /** Who was told that a queue has changed finds it so: also if it had other mail. */
+  async #configured<T extends QueueInfo | QueueFault>(answer: T): Promise<T> {
+    if ('ok' in answer) return answer
+    const entry = this.#catalog.find(answer.name)
+    const awake = entry && this.#queues.byId(entry.id)
+    if (entry !== undefined && awake !== undefined)
+      await this.#queues.ask<true>(awake, (replyTo) => ({ type: 'configure', entry, replyTo }))
+    return answer
   }
 
   /** The queue for the dead letters of another, awake; made if it is not there. */

@@ -19,7 +19,7 @@ export async function load(core: QueueCore): Promise<void> {
     for (const { key, value } of page) {
       const seq = seqOfKey(key)
       const note = notes.size === 0 ? undefined : notes.get(key)
-      const slot = admitStored(core, seq, value, note?.n ?? 0, note?.first ?? 0, now)
+      const slot = admitStored(core, seq, value, now, note)
       if (seq > ofThisStart) core.foundEarly.add(seq)
       if (note === undefined) continue
       core.noted.add(slot)
@@ -41,9 +41,8 @@ export function admitStored(
   core: QueueCore,
   seq: number,
   text: string,
-  receives: number,
-  firstReceivedAt: number,
   now: number,
+  note?: Note,
 ): number {
   const head = headOf(text)
   // Only what has extras has a group; most messages are not looked at any further.
@@ -54,11 +53,11 @@ export function admitStored(
     level: head.level,
     group: group ?? '',
     sentAt: head.sentAt,
-    dueAt: head.dueAt,
+    dueAt: Math.max(head.dueAt, note?.due ?? 0),
     expiresAt: core.expiryOf(head.sentAt, head.expiresAt),
     bytes: sizeOf(text),
-    receives,
-    firstReceivedAt,
+    receives: note?.n ?? 0,
+    firstReceivedAt: note?.first ?? 0,
     text: undefined,
   })
   if (head.expiresAt !== Infinity) core.ownLimits.set(slot, head.expiresAt)
@@ -67,7 +66,7 @@ export function admitStored(
   return slot
 }
 
-type Note = Readonly<{ n: number; first: number; failures?: readonly Failure[] }>
+type Note = Readonly<{ n: number; first: number; due?: number; failures?: readonly Failure[] }>
 
 async function notesIn(core: QueueCore): Promise<ReadonlyMap<string, Note>> {
   const notes = new Map<string, Note>()

@@ -263,6 +263,18 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constant('pass' as const), ms }) },
 )
 
+const PLAIN = {
+  level: 0,
+  group: '',
+  sentAt: 0,
+  dueAt: 0,
+  expiresAt: Infinity,
+  bytes: 1,
+  receives: 0,
+  firstReceivedAt: 0,
+  text: undefined,
+} as const
+
 describe('the state of a queue', () => {
   for (const isFifo of [false, true])
     test(`is what a clerk’s list says, ${isFifo ? 'FIFO' : 'standard'}`, () => {
@@ -283,8 +295,9 @@ describe('the state of a queue', () => {
     const admit = (seq: number, group: string): void =>
       queue.publish(
         queue.admit({
-          ...{ seq, group, level: 0, sentAt: 0, dueAt: 0, expiresAt: Infinity },
-          ...{ bytes: 1, receives: 0, firstReceivedAt: 0, text: undefined },
+          ...PLAIN,
+          seq,
+          group,
         }),
         0,
       )
@@ -304,8 +317,11 @@ describe('the state of a queue', () => {
     ] as const)
       queue.publish(
         queue.admit({
-          ...{ seq, level, sentAt, group: '', dueAt: sentAt, expiresAt: Infinity },
-          ...{ bytes: 1, receives: 0, firstReceivedAt: 0, text: undefined },
+          ...PLAIN,
+          seq,
+          level,
+          sentAt,
+          dueAt: sentAt,
         }),
         1_000,
       )

@@ -49,7 +49,7 @@ export type QueueMessage =
   | Readonly<{ type: 'stop-waiting'; replyTo: Receive['replyTo'] }>
   /** A message from another queue, durable already. */
   | Readonly<{ type: 'arrived'; seq: number; text: string }>
-  | Readonly<{ type: 'configure'; entry: Entry }>
+  | Readonly<{ type: 'configure'; entry: Entry; replyTo: Ref<true> }>
   | Readonly<{ type: 'purge'; includeLeased: boolean; replyTo: Ref<PurgeAnswer> }>
   | Readonly<{ type: 'redrive'; redrive: Redrive; replyTo: Ref<MoveTask | QueueFault> }>
   | Readonly<{ type: 'cancel-redrive'; handle: string; replyTo: Ref<MoveTask | QueueFault> }>
@@ -136,6 +136,8 @@ class QueueActor {
     await this.#before.commit
     try {
       await load(this.#core)
+      // It may have been changed while nobody could tell it.
+      this.#configure(this.#shared.entryOf(this.#entry.id) ?? this.#entry)
       this.#isLoaded = true
       this.#notLoaded = undefined
     } catch (error) {
@@ -182,10 +184,11 @@ class QueueActor {
         return stopWaiting(core, message.replyTo)
       case 'arrived':
         if (!core.foundEarly.delete(message.seq))
-          admitStored(core, message.seq, message.text, 0, 0, core.now)
+          admitStored(core, message.seq, message.text, core.now)
         return undefined
       case 'configure':
-        return this.#configure(message.entry)
+        this.#configure(message.entry)
+        return void message.replyTo.tell(true)
       case 'purge':
         return beginPurge(core, message.includeLeased, message.replyTo)
       case 'redrive':

@@ -62,16 +62,21 @@ export class Queues {
     return entry === undefined ? noSuchQueue(name) : this.wake(entry)
   }
 
-  async wake(entry: Entry): Promise<Ref<QueueMessage>> {
+  async wake(entry: Entry): Promise<Ref<QueueMessage> | QueueFault> {
     const awake = this.#awake.get(entry.id)
     if (awake !== undefined) return awake
-    const ref = await ask<Keeping, Ref<QueueMessage>>(this.#keeper, (replyTo) => ({
-      type: 'wake',
-      entry,
-      replyTo,
-    }))
-    this.#awake.set(entry.id, ref)
-    return ref
+    try {
+      const ref = await ask<Keeping, Ref<QueueMessage>>(this.#keeper, (replyTo) => ({
+        type: 'wake',
+        entry,
+        replyTo,
+      }))
+      this.#awake.set(entry.id, ref)
+      return ref
+    } catch (error) {
+      if (error instanceof Accident) return this.#shut ?? closing()
+      throw error
+    }
   }
 
   get awake(): number {

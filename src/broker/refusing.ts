@@ -21,12 +21,12 @@ export function refuse(message: QueueMessage, reason: QueueFault): undefined {
       message.replyTo.tell(reason)
       break
     case 'wake':
+    case 'configure':
       message.replyTo.tell(true)
       break
     // What nobody waits for, or what has been begun and cannot be refused.
     case 'stop-waiting':
     case 'arrived':
-    case 'configure':
     case 'end':
     case 'written':
     case 'texts':

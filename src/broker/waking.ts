@@ -49,6 +49,7 @@ export class Waking {
       if (first === undefined) return
     }
     const queue = await this.#queues.wake(entry)
+    if ('ok' in queue) return
     await this.#queues.ask<true | QueueFault>(queue, (replyTo) => ({ type: 'wake', replyTo }))
   }
 }

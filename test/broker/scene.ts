@@ -1,5 +1,5 @@
 /** What the tests of the broker share: a broker in a world of virtual time, on a disk that can lose its power. */
-import { createBroker } from '../../src/broker/index.ts'
+import { createBroker } from '../../src/broker/create-broker.ts'
 import type {
   Broker,
   BrokerOptions,
@@ -12,6 +12,7 @@ import type {
   Settled,
   Settlement,
 } from '../../src/broker/index.ts'
+import { seqOfKey } from '../../src/broker/message-id.ts'
 import type { Batch, CommitResult, Journal } from '../../src/journal/index.ts'
 import { Accident, fault, isFault, random } from '../../src/std/index.ts'
 import {
@@ -44,7 +45,11 @@ export class Scene implements AsyncDisposable {
   /** Every batch that was to be committed. */
   readonly batches: Batch[] = []
   reads = 0
+  /** What reads are told, of collections that begin like that. */
   readTrouble: string | undefined
+  readTroubleOf = ''
+  /** Numbers of messages that cannot be read, nor anything that is read with them. */
+  readonly damaged: Set<number> = new Set()
   journal!: Journal
   broker!: Broker
 
@@ -62,7 +67,7 @@ export class Scene implements AsyncDisposable {
 
   async start(): Promise<void> {
     const { bodiesMax, log } = this.#options
-    const own = await this.earth.journal(this.disk)
+    const own = await this.earth.until(this.earth.journal(this.disk))
     this.journal = this.#watched(own)
     const { system } = this.earth
     const begun = createBroker({
@@ -160,18 +165,25 @@ export class Scene implements AsyncDisposable {
       if (code !== undefined) throw trouble(code)
       return journal.commit(batch)
     }
-    const read = <T>(work: () => Promise<T>): Promise<T> => {
+    const read = <T>(collection: string, work: () => Promise<T>): Promise<T> => {
       this.reads++
-      const { readTrouble } = this
-      return readTrouble === undefined ? work() : Promise.reject(trouble(readTrouble))
+      const { readTrouble, readTroubleOf } = this
+      if (readTrouble === undefined || !collection.startsWith(readTroubleOf)) return work()
+      return Promise.reject(trouble(readTrouble))
     }
+    const { damaged } = this
     return new Proxy(journal, {
       get(target, name) {
         if (name === 'commit') return commit
         const own: unknown = Reflect.get(target, name)
         if (typeof own !== 'function') return own
         if (name !== 'getRecords' && name !== 'readRecords') return own.bind(target) as unknown
-        return (...args: unknown[]) => read(() => own.apply(target, args) as Promise<unknown>)
+        return (...args: unknown[]) => {
+          const keys = name === 'getRecords' ? (args[1] as readonly string[]) : []
+          if (keys.some((key) => damaged.has(seqOfKey(key))))
+            return Promise.reject(trouble('damaged'))
+          return read(String(args[0]), () => own.apply(target, args) as Promise<unknown>)
+        }
       },
     })
   }
