@@ -13,6 +13,7 @@ import { basename, join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
+import { PRODUCT } from '../src/std/index.ts'
 import {
   codeBlocks,
   documents,
@@ -98,11 +99,15 @@ const ADDRESS = 'http://127.0.0.1:8470'
 /** A server in a process and a folder of its own, as a reader would have started it. */
 class Served {
   readonly #folder = mkdtempSync(join(tmpdir(), 'docs-served-'))
+  /** The command of the package is found by its name. */
+  readonly #commands = mkdtempSync(join(tmpdir(), 'docs-commands-'))
   #server: ChildProcess | undefined
   #url = ''
 
   async open(): Promise<void> {
     const main = resolve('src/server/main.ts')
+    const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`
+    writeFileSync(join(this.#commands, PRODUCT), command, { mode: 0o755 })
     this.#server = spawn(process.execPath, [main, 'serve', '--port', '0'], {
       cwd: this.#folder,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -120,12 +125,14 @@ class Served {
     const ended = this.#server?.exitCode === null ? once(this.#server, 'exit') : undefined
     this.#server?.kill()
     await ended
-    rmSync(this.#folder, { recursive: true, force: true })
+    for (const folder of [this.#folder, this.#commands])
+      rmSync(folder, { recursive: true, force: true })
   }
 
   async run({ code, shown }: ShellBlock): Promise<void> {
     const here = (text: string): string => text.replaceAll(ADDRESS, this.#url)
-    const options = { cwd: this.#folder, timeout: RUN_MS_MAX }
+    const env = { ...process.env, PATH: `${this.#commands}:${process.env['PATH']}` }
+    const options = { cwd: this.#folder, timeout: RUN_MS_MAX, env }
     const { stdout } = await run('sh', ['-e', '-c', here(code)], options)
     if (shown === undefined || printsAsShown(stdout, here(shown))) return
     assert.equal(stdout, here(shown)) // which shows both

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { describe, test } from 'node:test'
 
+import { createBroker } from '../src/broker/index.ts'
 import { createEntities } from '../src/entity/index.ts'
 import { memoryJournal } from '../src/journal/index.ts'
 import { createHttp, loopbackAuthenticator } from '../src/http/index.ts'
@@ -142,15 +143,17 @@ describe('metrics', () => {
     ])
   })
 
-  test('of a system, a journal and entities are those of docs/reference/metrics.md', async () => {
+  test('of a system, a journal, entities and a broker are those of docs/reference/metrics.md', async () => {
     const page = readFileSync('docs/reference/metrics.md', 'utf8')
     await using journal = await memoryJournal()
     await using system = createSystem()
     await using entities = createEntities({ system, journal })
+    await using broker = await createBroker({ system, journal })
     for (const [heading, metrics] of [
       ['## System', system.metrics()],
       ['## Journal', journal.stats()],
       ['## Entities', entities.metrics()],
+      ['## Broker', broker.metrics()],
     ] as const)
       assert.deepEqual(
         [...tableRows(section(page, heading)).keys()].toSorted(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { describe, test } from 'node:test'
 
-import { queue } from '../broker/index.ts'
+import { BODIES_BYTES_DEFAULT, HOME, queue } from '../broker/index.ts'
 import { memoryJournal } from '../journal/index.ts'
 import { createSystem } from '../kernel/index.ts'
 import { silentLog, systemClock } from '../std/index.ts'
@@ -63,6 +63,13 @@ describe('the broker in the server', () => {
     const made = await server.http.inject({ method: 'PUT', url: '/queues/jobs' })
     const { account, region } = made.json() as Settings
     assert.deepEqual([account, region], ['42', 'eu-1'])
+  })
+
+  test('is told by the config what it would do without one', async () => {
+    const config = await configOf({})
+    const { 'broker.account': account, 'broker.region': region } = config
+    assert.deepEqual({ account, region }, HOME)
+    assert.equal(config['broker.bodiesMax'], BODIES_BYTES_DEFAULT)
   })
 
   test('gives its figures, none of them by queue', async () => {

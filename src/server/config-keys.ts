@@ -6,7 +6,7 @@
  * `docs/reference/config.md` are held together by a test. Taking a name away, or giving it another
  * meaning, breaks the configs of people: add one instead.
  */
-import { BODIES_BYTES_DEFAULT, HOME, type SqsKey } from '../broker/index.ts'
+import type { SqsKey } from '../broker/index.ts'
 import {
   BODY_BYTES_DEFAULT,
   custom,
@@ -150,9 +150,9 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'stock.futureSkew': timed(duration(0, DAY_MS), 300_000),
   'stock.booksClosedBefore': unset(moment()),
   'stock.oversell': plain(oneOf(['accept', 'refuse']), 'accept'),
-  'broker.account': plain(text({ min: 1, max: 20, pattern: /^\d+$/ }), HOME.account),
-  'broker.region': plain(text({ min: 1, max: 64, pattern: /^[a-z0-9-]+$/ }), HOME.region),
-  'broker.bodiesMax': sized(size(2 ** 20, 64 * 2 ** 30), BODIES_BYTES_DEFAULT),
+  'broker.account': plain(text({ min: 1, max: 20, pattern: /^\d+$/ }), '000000000000'),
+  'broker.region': plain(text({ min: 1, max: 64, pattern: /^[a-z0-9-]+$/ }), 'local'),
+  'broker.bodiesMax': sized(size(2 ** 20, 64 * 2 ** 30), 64 * 2 ** 20),
   'broker.sqs.limits': plain(oneOf(['strict', 'relaxed']), 'strict'),
   'broker.sqs.keys': {
     shape: listOf(sqsKey, { max: SQS_KEYS_MAX }),
