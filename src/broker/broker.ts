@@ -125,6 +125,13 @@ export type BrokerMetrics = Readonly<{
   queues: number
   /** Queues whose messages are in memory; the others have none, or are about to be read. */
   awakeQueues: number
+  /** In those that are awake. */
+  ready: number
+  delayed: number
+  leased: number
+  messageBytes: number
+  /** Receives that wait. */
+  waiting: number
   /** Texts of messages in memory, in characters. */
   textChars: number
   commits: number

@@ -36,6 +36,7 @@ import { Browsing, type Found } from './browsing.ts'
 import { Catalog } from './catalog.ts'
 import { Committing } from './committing.ts'
 import { changedConfig, configOf, differences, type QueueConfig } from './config.ts'
+import { metricsOf } from './looking.ts'
 import { BODIES_BYTES_DEFAULT, BROKER_BATCH_MAX, QUEUES_MAX, WAIT_MS_MAX } from './limits.ts'
 import { badDeadLetters, badName, badTags, handleOf, noSuchQueue, sourceOf } from './naming.ts'
 import { zeroCounts } from './queue-core.ts'
@@ -93,6 +94,7 @@ class BrokerOverJournal implements Broker {
       nextSeq: () => token * 2 ** 32 + ++count,
       bodies: new Bodies(bodiesMax ?? BODIES_BYTES_DEFAULT),
       totals: zeroCounts(),
+      awake: new Map(),
       deadLetters: (of) => this.#deadLetters(of),
       tell: (id, message) => this.#tell(id, message),
       entryOf: (id) => this.#catalog.byId(id),
@@ -330,17 +332,7 @@ class BrokerOverJournal implements Broker {
   }
 
   metrics(): BrokerMetrics {
-    const { bodies, totals, committing } = this.#shared
-    const { commits, records, refusals } = committing
-    return {
-      queues: this.#catalog.size,
-      awakeQueues: this.#queues.awake,
-      textChars: bodies.used,
-      commits,
-      records,
-      refusals,
-      ...totals,
-    }
+    return metricsOf(this.#shared, this.#catalog.size, this.#queues.awake)
   }
 
   close(): Promise<void> {

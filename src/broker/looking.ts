@@ -1,6 +1,7 @@
 /** What a queue says of its messages and of itself to whoever looks. */
-import type { Failure, MessageState, QueueStats } from './broker.ts'
+import type { BrokerMetrics, Failure, MessageState, QueueStats } from './broker.ts'
 import type { QueueCore } from './queue-core.ts'
+import type { Shared } from './shared.ts'
 import { DELAYED, LEASED, LEAVING, NO_SLOT, READY } from './slots.ts'
 
 /** Where a message is. */
@@ -56,6 +57,25 @@ export function statsOf(core: QueueCore): QueueStats {
     waiting: core.waiters.size,
     ...counts,
   }
+}
+
+/** Over all queues. What is in them is summed over those whose messages are in memory. */
+export function metricsOf(
+  { bodies, totals, committing, awake }: Shared,
+  queues: number,
+  awakeQueues: number,
+): BrokerMetrics {
+  const { commits, records, refusals } = committing
+  const depth = { ready: 0, delayed: 0, leased: 0, messageBytes: 0, waiting: 0 }
+  for (const { state, waiters } of awake.values()) {
+    depth.ready += state.ready.size
+    depth.delayed += state.delayed
+    depth.leased += state.leased + state.leaving
+    depth.messageBytes += state.bytes
+    depth.waiting += waiters.size
+  }
+  const textChars = bodies.used
+  return { queues, awakeQueues, ...depth, textChars, commits, records, refusals, ...totals }
 }
 
 function nameOf(state: number): MessageState | undefined {

@@ -103,6 +103,7 @@ export class QueueCore {
     this.messages = messagesOf(entry.id)
     this.notes = notesOf(entry.id)
     this.dedups = dedupsOf(entry.id)
+    shared.awake.set(entry.id, this)
   }
 
   get now(): number {

@@ -3,6 +3,7 @@ import type { Journal } from '../journal/index.ts'
 import type { Log, Random, SteadyClock } from '../std/index.ts'
 import type { QueueInfo } from './broker.ts'
 import type { Committing } from './committing.ts'
+import type { QueueCore } from './queue-core.ts'
 import type { QueueMessage } from './queue.ts'
 
 /** A queue as the catalog knows it. */
@@ -35,6 +36,8 @@ export type Shared = Readonly<{
   nextSeq: () => number
   bodies: Bodies
   totals: QueueCounts
+  /** The queues whose messages are in memory, by id: for figures, and nobody changes them here. */
+  awake: Map<number, QueueCore>
   /** Where the dead letters of a queue go; made if it is not there. Undefined if it cannot be. */
   deadLetters: (of: Entry) => Promise<Entry | undefined>
   /** Tells a queue something. One that sleeps is woken instead, and finds on record what it was to be told. */

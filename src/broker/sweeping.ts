@@ -44,6 +44,7 @@ export class Sweeping {
     const { id, name } = entry
     await this.#queues.end(id, fault('queue-deleted', `the queue ${name.name} was deleted`))
     this.#queues.putAway(entry)
+    this.#shared.awake.delete(entry.id)
     await this.#clear(messagesOf(id), '')
     await this.#clear(notesOf(id), '')
     await this.#clear(dedupsOf(id), '')

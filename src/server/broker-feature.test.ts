@@ -84,6 +84,9 @@ describe('the broker in the server', () => {
     assert.match(text, /^flytower_broker_queues 1$/m)
     assert.match(text, /^# TYPE flytower_broker_queues gauge$/m)
     assert.match(text, /^flytower_broker_sent_total 1$/m)
+    assert.match(text, /^flytower_broker_ready 1$/m)
+    assert.match(text, /^flytower_broker_message_bytes 1$/m)
+    assert.match(text, /^# TYPE flytower_broker_message_bytes gauge$/m)
     assert.doesNotMatch(text, /secret-name/)
   })
 

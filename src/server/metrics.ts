@@ -33,6 +33,11 @@ const GAUGES: ReadonlySet<string> = new Set([
   'queues',
   'awakeQueues',
   'textChars',
+  'ready',
+  'delayed',
+  'leased',
+  'messageBytes',
+  'waiting',
 ])
 const EXTREME = /(?:max|max_?ms|p\d+_?ms|_max)$/i
 
