@@ -9,6 +9,7 @@ import * as pipeline from './back-pressure-pipeline.ts'
 import * as bank from './bank-account.ts'
 import * as counter from './counter.ts'
 import * as pingPong from './ping-pong.ts'
+import * as queueWorkers from './queue-workers.ts'
 import * as rateLimited from './rate-limited-worker.ts'
 import * as shop from './shopping-cart.ts'
 import * as crawler from './supervised-crawler.ts'
@@ -109,6 +110,15 @@ describe('the examples', () => {
     assert.match(payments ?? '', /^200 payments, each asked for twice: \d+ granted$/)
     assert.match(batches ?? '', /^\d+ in the journal, each in one batch with what it led to$/)
     assert.match(sum ?? '', /^\d+ \+ \d+ \+ \d+ \+ \d+ = 400 coins$/)
+  })
+
+  test('queue workers: what fails comes again, and is put aside in the end', async () => {
+    assert.deepEqual(await shown(queueWorkers), [
+      'after 2 s, three at a time: packed 1, 2, 3, 4, 6',
+      'put aside: {"id":5,"item":"sofa"}, there is no sofa and there is no sofa',
+      'the sofa has come, the order is taken back and packed',
+      '6 orders done, 2 failures on the way',
+    ])
   })
 })
 

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { describe, test } from 'node:test'
 
+import { createBroker } from '../src/broker/index.ts'
 import { createEntities } from '../src/entity/index.ts'
 import { memoryJournal } from '../src/journal/index.ts'
 import { createHttp, loopbackAuthenticator } from '../src/http/index.ts'
@@ -151,15 +152,17 @@ describe('metrics', () => {
     ])
   })
 
-  test('of a system, a journal and entities are those of docs/reference/metrics.md', async () => {
+  test('of a system, a journal, entities and a broker are those of docs/reference/metrics.md', async () => {
     const page = readFileSync('docs/reference/metrics.md', 'utf8')
     await using journal = await memoryJournal()
     await using system = createSystem()
     await using entities = createEntities({ system, journal })
+    await using broker = await createBroker({ system, journal })
     for (const [heading, metrics] of [
       ['## System', system.metrics()],
       ['## Journal', journal.stats()],
       ['## Entities', entities.metrics()],
+      ['## Broker', broker.metrics()],
     ] as const)
       assert.deepEqual(
         [...tableRows(section(page, heading)).keys()].toSorted(),
@@ -178,8 +181,8 @@ describe('metrics of the server', () => {
     const served = new Map(
       [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
     )
-    const listed = ['kernel', 'journal', 'entity'].flatMap((part, n) => {
-      const heading = ['## System', '## Journal', '## Entities'][n]!
+    const listed = ['kernel', 'journal', 'entity', 'broker'].flatMap((part, n) => {
+      const heading = ['## System', '## Journal', '## Entities', '## Broker'][n]!
       return [...tableRows(section(page, heading))].map(([field, [what = '']]) => {
         const name = metricName(part, field)
         if (/\*now\*/.test(what)) assert.equal(served.get(name), 'gauge', name)

@@ -30,6 +30,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
   'test/journal/': 'journal',
   'test/entity/': 'entity',
   'test/stock/': 'stock',
+  'test/sqs/': 'broker',
   'src/testkit/given': 'entity',
   'src/testkit/replay': 'entity',
 }
@@ -37,6 +38,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
 /** npm packages a folder may import; where no row grants one, there is none. */
 const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: boolean }>[] = [
   { name: '@standard-schema/spec', folder: 'kernel', typeOnly: true },
+  { name: '@standard-schema/spec', folder: 'broker', typeOnly: true },
   { name: 'fastify', folder: 'http', typeOnly: false },
   { name: 'commander', folder: 'server', typeOnly: false },
   { name: 'pino', folder: 'server', typeOnly: false },
@@ -85,6 +87,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/http/docs-page.ts', // what a page is known by
     'src/http/jwt.ts', // signatures
     'src/http/jwks.ts', // public keys
+    'src/broker/sqs/', // signatures, receipts and the MD5s that clients check
   ],
   'node:fs': [
     'src/http/jwks.ts', // a key set in a file

@@ -14,6 +14,7 @@ export const STOPS: readonly string[] = [
   'bank-account',
   'shopping-cart',
   'transfer',
+  'queue-workers',
 ]
 
 if (import.meta.main) {

@@ -14,6 +14,7 @@ import { Exchange, type Desk, type Entry } from './exchange.ts'
 import type { Injected, InjectedAnswer } from './http.ts'
 import { parseBody } from './json-body.ts'
 import { PARAM_CHARS_MAX, STALL_MS } from './limits.ts'
+import { serveBeside, type RawService } from './raw.ts'
 import { json, route, type RawParams, type Route } from './route.ts'
 
 declare module 'fastify' {
@@ -43,17 +44,22 @@ function refuseSchema(): never {
   throw new Error('routes read and answer by themselves')
 }
 
-export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstance {
+export function createApp(
+  entries: readonly Entry[],
+  desk: Desk,
+  raw?: RawService,
+): FastifyInstance {
   const { limits } = desk
   const { headerMs, requestMs } = limits
   const unknown = nowhereEntry(desk)
+  const longestMs = Math.max(0, ...entries.map(({ answerMs }) => answerMs))
   const onBadPath = (_: string, request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(desk, unknown, request, response, {})
     exchange.admit(() => exchange.refuse(badPath(), 400))
   }
   const app = loadFastify()({
     bodyLimit: limits.bodyBytes,
-    connectionTimeout: Math.max(requestMs, ...entries.map(({ answerMs }) => answerMs)) + STALL_MS,
+    connectionTimeout: Math.max(requestMs, longestMs, raw?.answerMsMax ?? 0) + STALL_MS,
     keepAliveTimeout: limits.keepAliveMs,
     requestTimeout: requestMs,
     clientErrorHandler: () => {}, // the connections' own answers it
@@ -88,6 +94,7 @@ export function createApp(entries: readonly Entry[], desk: Desk): FastifyInstanc
   app.setErrorHandler<Error>(onError)
   for (const entry of entries) addRoute(app, entry, desk)
   addNowhere(app, unknown, entries, desk)
+  if (raw !== undefined) serveBeside(app.server, raw, desk)
   return app
 }
 

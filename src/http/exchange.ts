@@ -32,6 +32,13 @@ import { Streaming } from './streaming.ts'
 import type { RouteTraffic, Traffic } from './traffic.ts'
 import { headOf, textOf, writeText } from './writing.ts'
 
+/** A request that is owed an answer. */
+export interface Owed {
+  /** Now and then, to see whether it is late. */
+  look(nowMs: number): void
+  drain(): void
+}
+
 /** What all exchanges of one server share. */
 export type Desk = Readonly<{
   authenticator: Authenticator
@@ -43,7 +50,7 @@ export type Desk = Readonly<{
   logRequests: boolean
   traffic: Traffic
   /** Those that are owed an answer. */
-  pending: Set<Exchange>
+  pending: Set<Owed>
   isDraining: () => boolean
   isSurplus: (request: IncomingMessage) => boolean
   /** One more is pending. */
@@ -59,7 +66,7 @@ export type Entry = Readonly<{
   answerMs: number
 }>
 
-export class Exchange implements Call {
+export class Exchange implements Call, Owed {
   readonly headers: Readonly<Record<string, string | undefined>>
   params: unknown
   query: unknown = undefined
@@ -269,11 +276,11 @@ export class Exchange implements Call {
     this.#response.destroy()
   }
 
-  /** The server goes down: a stream ends here, an answer that is owed is still waited for. */
+  /** The server goes down: a stream and who waits for news end here, other answers are still waited for. */
   drain(): void {
-    if (this.#stream === undefined) return
+    if (this.#stream === undefined && this.#entry.route.waits !== true) return
     this.#abort?.abort()
-    this.#stream.end()
+    this.#stream?.end()
   }
 
   #startStream(reply: Reply, stream: AsyncIterable<string>): void {

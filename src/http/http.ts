@@ -5,6 +5,7 @@ import type { Clock, Log, Random } from '../std/index.ts'
 import type { Authenticator } from './auth.ts'
 import type { HttpLimits } from './limits.ts'
 import type { Metric } from './metrics.ts'
+import type { RawService } from './raw.ts'
 import type { Route } from './route.ts'
 
 export type HttpOptions = Readonly<{
@@ -19,6 +20,8 @@ export type HttpOptions = Readonly<{
   /** Which status an accident with this code gets when a route throws it; any other is `internal`. */
   statuses?: Readonly<Record<string, number>>
   info: Readonly<{ title: string; version: string }>
+  /** Is asked before the routes, on every connection. */
+  raw?: RawService
   /** Writes a line for every request. */
   logRequests?: boolean
 }>
@@ -41,7 +44,7 @@ export interface InjectedAnswer {
 export interface Http extends AsyncDisposable {
   /** Port 0 takes any that is free. Throws an accident when the address cannot be had. */
   listen(address: Readonly<{ host: string; port: number }>): Promise<{ host: string; port: number }>
-  /** A request without a socket; it passes everything but the limits on connections. */
+  /** A request without a socket; it passes everything but the limits on connections, and goes to a route. */
   inject(request: Injected): Promise<InjectedAnswer>
   /** From here on requests are refused, streams end, and connections are closed after their answer. */
   beginDraining(): void

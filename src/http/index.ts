@@ -30,9 +30,11 @@ export {
   type Metric,
   type Sample,
 } from './metrics.ts'
+export { parseBody, type ParsedBody } from './json-body.ts'
 export { openapiOf, type ApiInfo } from './openapi.ts'
 export { defaultPolicy, permissionsOfRoles, policyShape, type Policy } from './policy.ts'
 export { problem } from './problem.ts'
+export type { RawHead, RawReply, RawRequest, RawService } from './raw.ts'
 export {
   json,
   route,

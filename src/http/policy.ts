@@ -28,7 +28,7 @@ const ADMINISTRATOR = [
 export const defaultPolicy: Policy = {
   roles: {
     viewer: ['*:read'],
-    operator: ['*:read', '*:write', '*:dispatch'],
+    operator: ['*:read', '*:write', '*:dispatch', 'queue:send', 'queue:receive'],
     admin: ['*'],
   },
   jobs: {

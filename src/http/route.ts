@@ -39,7 +39,7 @@ export type Call<P = unknown, Q = unknown, B = unknown> = Readonly<{
   trace: TraceContext
   /** Every line carries the ids of the trace. */
   log: Log
-  /** Aborts when the caller has left, when the time is up, and for a stream when the server drains. */
+  /** Aborts when the caller has left, when the time is up, and when the server drains if it streams or waits. */
   signal: AbortSignal
 }>
 
@@ -81,6 +81,8 @@ export type Route = Readonly<{
   bodyBytesMax?: number
   /** How long the answer may take; a stream is not bound by it. */
   requestMsMax?: number
+  /** Waits for news, and answers that there are none when the server drains. */
+  waits?: boolean
   /** Is served while the server drains. */
   whileDraining?: boolean
   answers: Readonly<Record<number, Answer>>

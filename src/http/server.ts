@@ -10,7 +10,7 @@ import { gateOf } from './admission.ts'
 import { createApp, inject } from './app.ts'
 import { Connections } from './connections.ts'
 import { docsRoutes } from './docs-page.ts'
-import type { Desk, Entry, Exchange } from './exchange.ts'
+import type { Desk, Entry, Owed } from './exchange.ts'
 import type { Http, HttpOptions } from './http.ts'
 import { defaultLimits, OVERDUE_CHECK_MS, type HttpLimits } from './limits.ts'
 import { queryReader } from './query.ts'
@@ -21,7 +21,7 @@ export function createHttp(options: HttpOptions): Http {
   const { clock, log } = options
   const limits: HttpLimits = { ...defaultLimits, ...options.limits }
   const traffic = new Traffic()
-  const pending = new Set<Exchange>()
+  const pending = new Set<Owed>()
   let isDraining = false
   let isWatching = false
 
@@ -40,7 +40,7 @@ export function createHttp(options: HttpOptions): Http {
     onOwed: watchPending,
   }
   const routes = [...options.routes, ...docsRoutes(options.routes, options.info)]
-  const app = createApp(routes.map(entryOf), desk)
+  const app = createApp(routes.map(entryOf), desk, options.raw)
   const connections = new Connections(app.server, desk)
   traffic.inFlight = () => pending.size
 

@@ -4,17 +4,19 @@ import { request } from 'node:http'
 import { Accident, fault, isFault } from '../std/index.ts'
 
 export type ServerRequest = Readonly<{
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   body?: unknown
   token?: string | undefined
   deadlineMs: number
+  /** How long its answer may be; a megabyte unless said otherwise. */
+  bytesMax?: number
 }>
 
-const ANSWER_BYTES_MAX = 1_048_576
+const ANSWER_BYTES_DEFAULT = 1_048_576
 
 /** What it answered, as JSON. Throws `server-refused` with its own reason, or `server-unreachable`. */
 export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
-  const { method, body, token, deadlineMs } = asked
+  const { method, body, token, deadlineMs, bytesMax = ANSWER_BYTES_DEFAULT } = asked
   return new Promise((resolve, reject) => {
     const unreachable = (cause: unknown): void =>
       reject(
@@ -40,7 +42,7 @@ export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
         let bytes = 0
         answer.on('data', (piece: Buffer) => {
           bytes += piece.length
-          if (bytes > ANSWER_BYTES_MAX) answer.destroy(new Error('the answer is too long'))
+          if (bytes > bytesMax) answer.destroy(new Error('the answer is too long'))
           else pieces.push(piece)
         })
         answer.on('error', unreachable)

@@ -66,7 +66,8 @@ export async function authenticatorFor(
   return config['auth.tokens'].length === 0 ? jwt : anyOf(tokens, jwt)
 }
 
-function isProtected(config: Config): boolean {
+/** Whether callers have to say who they are. */
+export function isProtected(config: Config): boolean {
   return config['auth.tokens'].length > 0 || config['auth.jwt.issuer'] !== undefined
 }
 

@@ -7,6 +7,7 @@ import { basename } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 
 import { Accident, PRODUCT, systemClock } from '../std/index.ts'
+import { addQueueVerbs } from './commands/queue-verbs.ts'
 import { loadConfig, type ConfigSources, type Loaded } from './config.ts'
 import { EXIT, quoted, type Io } from './io.ts'
 
@@ -98,7 +99,7 @@ export function programFor(io: Io, end: (code: number) => void): Command {
     .description('look at everything the server needs, and say what to do about what is wrong')
     .action(async (options: Options) => {
       const { doctor } = await import('./commands/doctor.ts')
-      end(await doctor(sourcesOf(options), options.json ?? false, io))
+      end(await doctor(sourcesOf(options, io), options.json ?? false, io))
     })
   keeping(program.command('verify [directory]'))
     .description('look for damage in a data directory that nobody uses')
@@ -124,20 +125,16 @@ export function programFor(io: Io, end: (code: number) => void): Command {
       const { restore } = await import('./commands/restore.ts')
       end(await restore(await asked(withData(options, directory)), from, io))
     })
+  addQueueVerbs<Options>(program, { io, keeping, asked, end })
   return program
 
   async function asked(options: Options): Promise<Asked> {
-    return { config: await loadConfig(sourcesOf(options)), json: options.json ?? false }
+    return { config: await loadConfig(sourcesOf(options, io)), json: options.json ?? false }
   }
+}
 
-  function sourcesOf(options: Options): ConfigSources {
-    return {
-      file: options.config,
-      directory: io.directory,
-      environment: io.environment,
-      flags: flagsOf(options),
-    }
-  }
+function sourcesOf(options: Options, { directory, environment }: Io): ConfigSources {
+  return { file: options.config, directory, environment, flags: flagsOf(options) }
 }
 
 /** Every verb with the options it has, for those who document them. */

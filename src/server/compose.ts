@@ -6,6 +6,7 @@
  *
  * A request's trace goes with everything its route tells, and with every event it causes.
  */
+import type { Broker } from '../broker/index.ts'
 import { createEntities, type DrainReport, type Entities } from '../entity/index.ts'
 import {
   createHttp,
@@ -18,6 +19,7 @@ import type { Journal } from '../journal/index.ts'
 import { createSystem, withContext, type System } from '../kernel/index.ts'
 import { Accident, PRODUCT, systemClock, type Clock, type Log } from '../std/index.ts'
 import type { Stock } from '../stock/index.ts'
+import { brokerFeature } from './broker-feature.ts'
 import { authenticatorFor, refuseExposure } from './authenticating.ts'
 import type { Config } from './config-keys.ts'
 import { dataDirectory, removeNote, writeNote } from './directory.ts'
@@ -47,6 +49,7 @@ export interface Server extends AsyncDisposable {
   readonly system: System
   readonly entities: Entities
   readonly stock: Stock
+  readonly broker: Broker
   /** Listens where the config says. */
   start(): Promise<Address>
   /** What has been begun and not been answered. */
@@ -73,9 +76,19 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
   try {
     const authenticator = await authenticatorFor(config, { clock, log: named(log, 'http') })
     const stock = await stockFeature({ config, entities, journal, clock, log: named(log, 'stock') })
-    const features = [stock]
-    const parts = { clock, authenticator, ...store, system, entities, stock: stock.stock, features }
-    return new Composition(config, options, parts)
+    const queues = await brokerFeature({
+      config,
+      system,
+      journal,
+      clock,
+      log: named(log, 'broker'),
+    })
+    const parts = { clock, authenticator, ...store, system, entities, stock: stock.stock }
+    return new Composition(config, options, {
+      ...parts,
+      broker: queues.broker,
+      features: [stock, queues],
+    })
   } catch (error) {
     await entities.drain()
     await system.stop()
@@ -93,6 +106,7 @@ type Parts = Readonly<{
   system: System
   entities: Entities
   stock: Stock
+  broker: Broker
   features: readonly Feature[]
 }>
 
@@ -111,6 +125,7 @@ class Composition implements Server {
   readonly system: System
   readonly entities: Entities
   readonly stock: Stock
+  readonly broker: Broker
   readonly #config: Config
   readonly #version: string
   readonly #parts: Parts
@@ -128,6 +143,8 @@ class Composition implements Server {
     this.system = parts.system
     this.entities = parts.entities
     this.stock = parts.stock
+    this.broker = parts.broker
+    const [wire] = features.flatMap((feature) => feature.wire ?? [])
     const platform = platformRoutes({
       health: () => this.#health(),
       metrics: () => this.#metrics(),
@@ -145,6 +162,7 @@ class Composition implements Server {
       },
       statuses: STATUSES,
       info: { title: PRODUCT, version },
+      ...(wire !== undefined && { raw: wire }),
       logRequests: config['log.requests'],
     })
   }

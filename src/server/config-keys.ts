@@ -6,6 +6,7 @@
  * `docs/reference/config.md` are held together by a test. Taking a name away, or giving it another
  * meaning, breaks the configs of people: add one instead.
  */
+import type { SqsKey } from '../broker/index.ts'
 import {
   BODY_BYTES_DEFAULT,
   custom,
@@ -57,6 +58,11 @@ export type Config = Readonly<{
   'stock.futureSkew': number
   'stock.booksClosedBefore': string | undefined
   'stock.oversell': 'accept' | 'refuse'
+  'broker.account': string
+  'broker.region': string
+  'broker.bodiesMax': number
+  'broker.sqs.limits': 'strict' | 'relaxed'
+  'broker.sqs.keys': readonly SqsKey[]
   'shutdown.drain': number
   'shutdown.total': number
 }>
@@ -73,6 +79,7 @@ const DAY_MS = 86_400_000
 const PATH_CHARS_MAX = 4_096
 const TOKENS_MAX = 1_000
 const PLACES_MAX = 1_000
+const SQS_KEYS_MAX = 1_000
 const NAME_CHARS_MAX = 200
 
 /** What takes the place of a secret wherever a config is shown. */
@@ -86,6 +93,26 @@ const token: Shape<TokenSetting> = shape(
     sha256: text({ min: 64, max: 64, pattern: /^[0-9a-f]{64}$/ }),
     roles: listOf(text({ min: 1, max: NAME_CHARS_MAX }), { min: 1, max: 20 }),
     places: optional(listOf(text({ min: 1, max: NAME_CHARS_MAX }), { max: PLACES_MAX })),
+  },
+  { exact: true },
+)
+
+const patterns = listOf(text({ min: 1, max: NAME_CHARS_MAX }), { min: 1, max: PLACES_MAX })
+
+const sqsKey: Shape<SqsKey> = shape(
+  {
+    accessKeyId: text({ min: 1, max: 128, pattern: /^\w+$/ }),
+    secretAccessKey: text({ min: 1, max: 256 }),
+    account: optional(text({ min: 1, max: 20, pattern: /^\d+$/ })),
+    policy: optional(
+      listOf(
+        shape(
+          { effect: oneOf(['allow', 'deny']), actions: patterns, queues: patterns },
+          { exact: true },
+        ),
+        { max: PLACES_MAX },
+      ),
+    ),
   },
   { exact: true },
 )
@@ -123,6 +150,15 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
   'stock.futureSkew': timed(duration(0, DAY_MS), 300_000),
   'stock.booksClosedBefore': unset(moment()),
   'stock.oversell': plain(oneOf(['accept', 'refuse']), 'accept'),
+  'broker.account': plain(text({ min: 1, max: 20, pattern: /^\d+$/ }), '000000000000'),
+  'broker.region': plain(text({ min: 1, max: 64, pattern: /^[a-z0-9-]+$/ }), 'local'),
+  'broker.bodiesMax': sized(size(2 ** 20, 64 * 2 ** 30), 64 * 2 ** 20),
+  'broker.sqs.limits': plain(oneOf(['strict', 'relaxed']), 'strict'),
+  'broker.sqs.keys': {
+    shape: listOf(sqsKey, { max: SQS_KEYS_MAX }),
+    fallback: [],
+    written: (keys) => keys.map((each) => ({ ...each, secretAccessKey: REDACTED })),
+  },
   'shutdown.drain': timed(duration(0, HOUR_MS), 2_000),
   'shutdown.total': timed(duration(100, HOUR_MS), 5_000),
 }

@@ -8,6 +8,7 @@
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
+import type { BrokerMetrics } from '../broker/index.ts'
 import type { EntityMetrics } from '../entity/index.ts'
 import type { Metric, Sample } from '../http/index.ts'
 import type { JournalState, JournalStats } from '../journal/index.ts'
@@ -30,6 +31,14 @@ const GAUGES: ReadonlySet<string> = new Set([
   'activating',
   'quarantined',
   'postponed',
+  'queues',
+  'awakeQueues',
+  'textChars',
+  'ready',
+  'delayed',
+  'leased',
+  'messageBytes',
+  'waiting',
 ])
 const EXTREME = /(?:max|max_?ms|p\d+_?ms|_max)$/i
 
@@ -63,6 +72,10 @@ export function journalMetrics(stats: JournalStats): Metric[] {
 
 export function entityMetrics(metrics: EntityMetrics): Metric[] {
   return figureMetrics('entity', metrics)
+}
+
+export function brokerMetrics(metrics: BrokerMetrics): Metric[] {
+  return figureMetrics('broker', metrics)
 }
 
 /** Numbers of this process. */

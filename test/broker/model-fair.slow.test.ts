@@ -1,0 +1,34 @@
+/**
+ * The broker against what its clients know, while the power fails.
+ *
+ *   node test/broker/model/campaign.ts SEED 1 fair
+ *
+ * plays one seed again.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { freshSeed } from '../../src/std/index.ts'
+import { campaignApart } from './model/campaign.ts'
+import { PROGRAMS } from './model/play.ts'
+
+const RUNS = 660
+
+test(`nothing contradicts what clients were told, in ${RUNS * PROGRAMS} programs`, async (t) => {
+  const seed = freshSeed()
+  t.diagnostic(`seeds from ${seed}`)
+  const tally = await campaignApart(seed, RUNS, 'fair')
+  t.diagnostic(JSON.stringify(tally))
+  // Without these the runs would show little.
+  for (const what of [
+    'crashes',
+    'restarts',
+    'delete',
+    'late delete',
+    'nack',
+    'redriven',
+    'duplicate',
+    'paused',
+  ])
+    assert.ok((tally[what] ?? 0) >= RUNS / 4, what)
+})

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { BUGS, plantAll, tableOf } from './planted-bugs.ts'
+
+test('every bug planted in the broker is caught, and no bug is not', async (t) => {
+  const [healthy, ...planted] = await plantAll()
+  for (const line of tableOf(planted).split('\n')) t.diagnostic(line)
+  assert.equal(healthy?.said, undefined)
+  assert.equal(planted.length, BUGS.length)
+  const escaped = planted.filter(({ said }) => said === undefined)
+  assert.deepEqual(
+    escaped.map(({ bug }) => bug),
+    [],
+  )
+})
