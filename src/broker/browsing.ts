@@ -10,7 +10,7 @@ import { extrasOf, messageOf } from './message-text.ts'
 import { noSuchQueue } from './naming.ts'
 import type { SlotReport } from './looking.ts'
 import type { Queues } from './queues.ts'
-import { messagesOf } from './shared.ts'
+import { messagesOf } from './premises.ts'
 
 /** Looked at at least, however few are wanted: most of a page may not match. */
 const PAGE_MIN = 100

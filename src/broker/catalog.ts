@@ -8,7 +8,7 @@ import { Accident, freshId } from '../std/index.ts'
 import type { QueueFault, QueueInfo, QueueName } from './broker.ts'
 import type { Committing } from './committing.ts'
 import { decodeConfig, encodeConfig } from './config.ts'
-import type { Entry } from './shared.ts'
+import type { Entry } from './premises.ts'
 
 const QUEUES = 'broker-queues'
 /** Their keys sort before every id. */

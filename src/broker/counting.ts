@@ -109,7 +109,8 @@ function notesSince(core: QueueCore, latest: number, max: number): RecordWrite[]
   for (const [slot, since] of core.behind) {
     if (since > latest || notes.length >= max) break
     // What is between two states has its count written with it, if it is to stay.
-    if (state[slot] !== FREE && state[slot] !== LEAVING) notes.push(noteOf(core, slot, dueAtOf(core, slot)))
+    if (state[slot] !== FREE && state[slot] !== LEAVING)
+      notes.push(noteOf(core, slot, dueAtOf(core, slot)))
     else core.behind.delete(slot)
   }
   return notes

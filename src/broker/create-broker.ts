@@ -43,7 +43,7 @@ import { zeroCounts } from './queue-core.ts'
 import type { QueueMessage } from './queue.ts'
 import { QUEUE_ANSWER_MS, Queues } from './queues.ts'
 import { Redrive } from './redriving.ts'
-import { Bodies, type Entry, type Shared } from './shared.ts'
+import { Bodies, type Entry, type Shared } from './premises.ts'
 import { Sweeping } from './sweeping.ts'
 import { Waking } from './waking.ts'
 

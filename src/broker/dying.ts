@@ -14,7 +14,7 @@ import { BURIAL_RETRY_MS } from './limits.ts'
 import { keyOf } from './message-id.ts'
 import { bodyOf, extrasOf, headOf, textOf } from './message-text.ts'
 import type { QueueCore } from './queue-core.ts'
-import { messagesOf, type Entry } from './shared.ts'
+import { messagesOf, type Entry } from './premises.ts'
 
 /** A message that leaves for another queue, on its way. */
 export type Leaver = Readonly<{

@@ -9,6 +9,8 @@ import { recallRedrives, TASKS, tasksPrefix } from './redriving.ts'
 
 /** Messages that are read at once: others have their turn in between. */
 const PAGE = 2_000
+/** Texts that are kept of them, those that are received first: the others are read when it is their turn. */
+const TEXTS_KEPT = 1_000
 
 export async function load(core: QueueCore): Promise<void> {
   const { journal, token } = core.shared
@@ -20,6 +22,7 @@ export async function load(core: QueueCore): Promise<void> {
       const seq = seqOfKey(key)
       const note = notes.size === 0 ? undefined : notes.get(key)
       const slot = admitStored(core, seq, value, now, note)
+      if (core.state.size <= TEXTS_KEPT) core.keepText(slot, value)
       if (seq > ofThisStart) core.foundEarly.add(seq)
       if (note === undefined) continue
       core.noted.add(slot)
@@ -61,7 +64,6 @@ export function admitStored(
     text: undefined,
   })
   if (head.expiresAt !== Infinity) core.ownLimits.set(slot, head.expiresAt)
-  core.keepText(slot, text)
   core.state.publish(slot, now)
   return slot
 }
@@ -92,14 +94,14 @@ async function* pages(
   prefix = '',
   limit = READ_LIMIT_MAX,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  let after: string | undefined
+  let reading = journal.readRecords(collection, prefix, { limit })
   for (;;) {
-    const page = await journal.readRecords(collection, prefix, {
-      limit,
-      ...(after !== undefined && { after }),
-    })
-    if (page.length === 0) return
+    const page = await reading
+    const last = page.at(-1)
+    if (last === undefined) return
+    // The next one is read while this one is looked at.
+    reading = journal.readRecords(collection, prefix, { limit, after: last.key })
+    reading.catch(() => undefined) // it is awaited, unless this one was the last that was wanted
     yield page
-    after = page.at(-1)!.key
   }
 }

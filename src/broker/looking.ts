@@ -1,7 +1,7 @@
 /** What a queue says of its messages and of itself to whoever looks. */
 import type { BrokerMetrics, Failure, MessageState, QueueStats } from './broker.ts'
 import type { QueueCore } from './queue-core.ts'
-import type { Shared } from './shared.ts'
+import type { Shared } from './premises.ts'
 import { DELAYED, LEASED, LEAVING, NO_SLOT, READY } from './slots.ts'
 
 /** Where a message is. */

@@ -19,7 +19,7 @@ import {
   type Entry,
   type QueueCounts,
   type Shared,
-} from './shared.ts'
+} from './premises.ts'
 import { Waiters } from './waiters.ts'
 import type { Writing } from './writing.ts'
 

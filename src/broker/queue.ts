@@ -39,7 +39,7 @@ import {
 import { refuse } from './refusing.ts'
 import { refuseBlocked, send, sendBlocked, type Send } from './sending.ts'
 import { settle, type Settle } from './settling.ts'
-import type { Entry, Shared } from './shared.ts'
+import type { Entry, Shared } from './premises.ts'
 import { Writing } from './writing.ts'
 
 export type QueueMessage =
@@ -183,8 +183,8 @@ class QueueActor {
       case 'stop-waiting':
         return stopWaiting(core, message.replyTo)
       case 'arrived':
-        if (!core.foundEarly.delete(message.seq))
-          admitStored(core, message.seq, message.text, core.now)
+        if (core.foundEarly.delete(message.seq)) return undefined
+        core.keepText(admitStored(core, message.seq, message.text, core.now), message.text)
         return undefined
       case 'configure':
         this.#configure(message.entry)

@@ -19,7 +19,7 @@ import type { Catalog } from './catalog.ts'
 import { QUEUES_MAX } from './limits.ts'
 import { noSuchQueue } from './naming.ts'
 import { queue, type QueueMessage } from './queue.ts'
-import type { Entry, Shared } from './shared.ts'
+import type { Entry, Shared } from './premises.ts'
 
 /** How long a queue may take to answer what it should answer at once. */
 export const QUEUE_ANSWER_MS = 30_000

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 
 import { Scene, sure } from '../../test/broker/scene.ts'
 import { isFault } from '../std/index.ts'
+import { keyOf } from './message-id.ts'
 import {
   PARKED_MAX,
   RECEIVE_BYTES_MAX,
@@ -218,7 +219,7 @@ describe('texts that are not in memory', () => {
     const [, second] = sure(
       await scene.earth.until(scene.broker.browse(queue, { limit: 9 })),
     ).messages
-    scene.damaged.add(second!.seq)
+    scene.damaged.add(keyOf(second!.seq))
     assert.deepEqual(await scene.bodies(queue), ['a', 'c'])
     const stats = sure(await scene.earth.until(scene.broker.stats(queue)))
     assert.deepEqual([stats.leased, stats.delayed], [2, 1])

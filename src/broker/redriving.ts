@@ -15,7 +15,7 @@ import { MOVE_TASKS_MAX } from './limits.ts'
 import { keyOf, seqOfMessageId } from './message-id.ts'
 import { extrasOf } from './message-text.ts'
 import type { QueueCore } from './queue-core.ts'
-import type { Entry } from './shared.ts'
+import type { Entry } from './premises.ts'
 import { DELAYED, NO_SLOT, READY } from './slots.ts'
 
 export const TASKS = 'broker-tasks'

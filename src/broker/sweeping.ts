@@ -7,7 +7,7 @@ import type { QueueFault } from './broker.ts'
 import type { Catalog } from './catalog.ts'
 import type { Queues } from './queues.ts'
 import { TASKS, tasksPrefix } from './redriving.ts'
-import { dedupsOf, messagesOf, notesOf, type Entry, type Shared } from './shared.ts'
+import { dedupsOf, messagesOf, notesOf, type Entry, type Shared } from './premises.ts'
 
 /** Records that go at once. */
 const PAGE = 1_000

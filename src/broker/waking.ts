@@ -7,7 +7,7 @@ import { Accident } from '../std/index.ts'
 import type { QueueFault } from './broker.ts'
 import type { Catalog } from './catalog.ts'
 import type { Queues } from './queues.ts'
-import { messagesOf, type Shared } from './shared.ts'
+import { messagesOf, type Shared } from './premises.ts'
 
 export class Waking {
   readonly #shared: Shared

@@ -8,7 +8,7 @@
  * without a bug must pass, or a catch would mean nothing.
  */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -62,8 +62,8 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'what another queue has moved is admitted twice',
     file: 'queue.ts',
-    find: 'if (!core.foundEarly.delete(message.seq))',
-    put: 'if (!core.foundEarly.delete(-message.seq))',
+    find: 'if (core.foundEarly.delete(message.seq)) return undefined',
+    put: 'if (core.foundEarly.delete(-message.seq)) return undefined',
   },
   {
     name: 'a batch of unknown outcome is taken not to be there',
@@ -108,6 +108,7 @@ async function plant(bug: Bug | undefined): Promise<Catch> {
   try {
     for (const part of ['src', 'test/broker', 'package.json'])
       cpSync(join(ROOT, part), join(copy, part), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
     if (bug !== undefined) change(copy, bug)
     return { bug: bug?.name ?? 'none', said: await runModel(copy) }
   } finally {

@@ -1,18 +1,17 @@
 /** What the tests of the broker share: a broker in a world of virtual time, on a disk that can lose its power. */
-import { createBroker } from '../../src/broker/create-broker.ts'
-import type {
-  Broker,
-  BrokerOptions,
-  Delivery,
-  NewMessage,
-  QueueConfig,
-  QueueFault,
-  QueueName,
-  Sent,
-  Settled,
-  Settlement,
+import {
+  createBroker,
+  type Broker,
+  type BrokerOptions,
+  type Delivery,
+  type NewMessage,
+  type QueueConfig,
+  type QueueFault,
+  type QueueName,
+  type Sent,
+  type Settled,
+  type Settlement,
 } from '../../src/broker/index.ts'
-import { seqOfKey } from '../../src/broker/message-id.ts'
 import type { Batch, CommitResult, Journal } from '../../src/journal/index.ts'
 import { Accident, fault, isFault, random } from '../../src/std/index.ts'
 import {
@@ -48,8 +47,8 @@ export class Scene implements AsyncDisposable {
   /** What reads are told, of collections that begin like that. */
   readTrouble: string | undefined
   readTroubleOf = ''
-  /** Numbers of messages that cannot be read, nor anything that is read with them. */
-  readonly damaged: Set<number> = new Set()
+  /** Keys of records that cannot be read, nor anything that is read with them. */
+  readonly damaged: Set<string> = new Set()
   journal!: Journal
   broker!: Broker
 
@@ -180,8 +179,7 @@ export class Scene implements AsyncDisposable {
         if (name !== 'getRecords' && name !== 'readRecords') return own.bind(target) as unknown
         return (...args: unknown[]) => {
           const keys = name === 'getRecords' ? (args[1] as readonly string[]) : []
-          if (keys.some((key) => damaged.has(seqOfKey(key))))
-            return Promise.reject(trouble('damaged'))
+          if (keys.some((key) => damaged.has(key))) return Promise.reject(trouble('damaged'))
           return read(String(args[0]), () => own.apply(target, args) as Promise<unknown>)
         }
       },

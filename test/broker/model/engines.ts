@@ -17,6 +17,8 @@ export interface Engine {
   /** Whether its work goes on outside of the world, and whether some of it is under way. */
   readonly isReal: boolean
   readonly isBusy: boolean
+  /** Settles when some of it has ended. */
+  progress(): Promise<void>
   /** From here on there is room. */
   makeRoom(): void
   end(): Promise<void>
@@ -32,6 +34,7 @@ export function simulated(earth: World): Engine {
     makeRoom: () => void (disk.room = 2 ** 40),
     isReal: false,
     isBusy: false,
+    async progress() {},
     async end() {},
   }
 }
@@ -41,6 +44,12 @@ export function sqlite(): Engine {
   let journal: Journal | undefined
   let isCut = false
   let busy = 0
+  let moved = Promise.withResolvers<void>()
+  const end = (): void => {
+    busy--
+    moved.resolve()
+    moved = Promise.withResolvers()
+  }
   /** What a journal is asked counts as under way until it has answered; once it is cut, the answer is no. */
   const counted =
     (work: (...args: unknown[]) => Promise<unknown>, isWrite: boolean) =>
@@ -52,13 +61,19 @@ export function sqlite(): Engine {
         if (isCut && isWrite) throw closed()
         return answer
       } finally {
-        busy--
+        end()
       }
     }
+  /** Closing is under way as well. */
+  const closing = async (): Promise<void> => {
+    busy++
+    await journal?.close().finally(end)
+  }
   return {
     async open() {
       isCut = false
-      const own = await sqliteJournal({ directory })
+      busy++
+      const own = await sqliteJournal({ directory }).finally(end)
       journal = own
       return new Proxy(own, {
         get(target, name) {
@@ -67,19 +82,21 @@ export function sqlite(): Engine {
           const bound = value.bind(target) as (...args: unknown[]) => Promise<unknown>
           if (name === 'commit' || name === 'takeFence') return counted(bound, true)
           if (name === 'getRecords' || name === 'readRecords') return counted(bound, false)
+          if (name === 'close') return closing
           return bound
         },
       })
     },
     async crash() {
       isCut = true
-      await journal?.close()
+      await closing()
     },
     makeRoom() {},
     isReal: true,
     get isBusy() {
       return busy > 0
     },
+    progress: () => moved.promise,
     async end() {
       isCut = true
       await journal?.close()

@@ -7,13 +7,13 @@
  */
 import { inspect } from 'node:util'
 
-import { createBroker } from '../../../src/broker/create-broker.ts'
-import type {
-  Broker,
-  NewMessage,
-  QueueConfig,
-  QueueName,
-  Settlement,
+import {
+  createBroker,
+  type Broker,
+  type NewMessage,
+  type QueueConfig,
+  type QueueName,
+  type Settlement,
 } from '../../../src/broker/index.ts'
 import type { Journal } from '../../../src/journal/index.ts'
 import { isFault, type Fault, type Random } from '../../../src/std/index.ts'
@@ -27,8 +27,9 @@ export type Run = Readonly<{
   tally: Readonly<Record<string, number>>
 }>
 
+/** Programs that are played at a time, and how many steps there are for each. */
 export const PROGRAMS = 12
-const STEPS = 110
+const STEPS_EACH = 9
 const GROUPS = ['a', 'b', 'c'] as const
 const VISIBILITY_MS = 5_000
 /** Virtual time in which everything comes to rest. */
@@ -45,8 +46,12 @@ type Program = {
   pauses: number
 }
 
-export async function play(earth: World, engine: Engine): Promise<Run> {
-  const run = new Play(earth, engine)
+export async function play(
+  earth: World,
+  engine: Engine,
+  programs: number = PROGRAMS,
+): Promise<Run> {
+  const run = new Play(earth, engine, programs)
   try {
     await run.begin()
     await run.act()
@@ -61,6 +66,7 @@ class Play {
   readonly #earth: World
   readonly #engine: Engine
   readonly #draw: Random
+  readonly #size: number
   readonly #programs: Program[] = []
   readonly #violations: string[] = []
   readonly #tally: Record<string, number> = {}
@@ -68,7 +74,8 @@ class Play {
   #broker!: Broker
   #life = 0
 
-  constructor(earth: World, engine: Engine) {
+  constructor(earth: World, engine: Engine, count: number) {
+    this.#size = count
     this.#earth = earth
     this.#engine = engine
     this.#draw = earth.random
@@ -76,14 +83,14 @@ class Play {
 
   async begin(): Promise<void> {
     await this.#start()
-    for (let n = 0; n < PROGRAMS; n++) this.#programs.push(this.#program(n))
+    for (let n = 0; n < this.#size; n++) this.#programs.push(this.#program(n))
     for (const { name, reference } of this.#programs)
       await this.#again(() => this.#broker.create(name, reference.config, { ifExists: 'update' }))
   }
 
   async act(): Promise<void> {
     const draw = this.#draw
-    for (let n = 0; n < STEPS; n++) {
+    for (let n = 0; n < this.#size * STEPS_EACH; n++) {
       if (this.#journal.state === 'failed') await this.#crash()
       const dice = draw.below(1_000)
       if (dice < 12) await this.#crash()
@@ -455,6 +462,7 @@ class Play {
   async #pass(ms: number): Promise<void> {
     await this.#earth.advance(ms)
     for (let calm = 0; calm < (this.#engine.isReal ? 3 : 0);) {
+      if (this.#engine.isBusy) await this.#engine.progress()
       await elsewhere()
       await this.#earth.advance(0)
       calm = this.#engine.isBusy ? 0 : calm + 1
@@ -467,6 +475,7 @@ class Play {
     const end = (): boolean => (progress.isOver = true)
     goal.then(end, end)
     while (!progress.isOver) {
+      if (this.#engine.isBusy) await this.#engine.progress()
       await elsewhere()
       await this.#earth.advance(this.#engine.isBusy ? 0 : 10)
     }
