@@ -24,6 +24,7 @@ import {
 import { judge, type Gate, type TurnedAway, type Verdict } from './admission.ts'
 import { ANYBODY, type Authenticator, type Principal } from './auth.ts'
 import { RETRY_AFTER_MS, type HttpLimits } from './limits.ts'
+import type { Pending, Placed } from './pending.ts'
 import { problem } from './problem.ts'
 import { parseQuery, type RawQuery } from './query.ts'
 import type { Call, RawParams, Reply, Route } from './route.ts'
@@ -43,7 +44,7 @@ export type Desk = Readonly<{
   logRequests: boolean
   traffic: Traffic
   /** Those that are owed an answer. */
-  pending: Set<Exchange>
+  pending: Pending<Exchange>
   isDraining: () => boolean
   isSurplus: (request: IncomingMessage) => boolean
   /** One more is pending. */
@@ -59,12 +60,13 @@ export type Entry = Readonly<{
   answerMs: number
 }>
 
-export class Exchange implements Call {
+export class Exchange implements Call, Placed {
   readonly headers: Readonly<Record<string, string | undefined>>
   params: unknown
   query: unknown = undefined
   body: unknown = undefined
   principal: Principal = ANYBODY
+  place = -1
   readonly #dueMs: number
   readonly #desk: Desk
   readonly #entry: Entry
