@@ -24,6 +24,7 @@ import {
 import { judge, type Gate, type TurnedAway, type Verdict } from './admission.ts'
 import { ANYBODY, type Authenticator, type Principal } from './auth.ts'
 import { RETRY_AFTER_MS, type HttpLimits } from './limits.ts'
+import type { Pending, Placed } from './pending.ts'
 import { problem } from './problem.ts'
 import { parseQuery, type RawQuery } from './query.ts'
 import type { Call, RawParams, Reply, Route } from './route.ts'
@@ -33,7 +34,7 @@ import type { RouteTraffic, Traffic } from './traffic.ts'
 import { headOf, textOf, writeText } from './writing.ts'
 
 /** A request that is owed an answer. */
-export interface Owed {
+export interface Owed extends Placed {
   /** Now and then, to see whether it is late. */
   look(nowMs: number): void
   drain(): void
@@ -50,7 +51,7 @@ export type Desk = Readonly<{
   logRequests: boolean
   traffic: Traffic
   /** Those that are owed an answer. */
-  pending: Set<Owed>
+  pending: Pending<Owed>
   isDraining: () => boolean
   isSurplus: (request: IncomingMessage) => boolean
   /** One more is pending. */
@@ -72,6 +73,7 @@ export class Exchange implements Call, Owed {
   query: unknown = undefined
   body: unknown = undefined
   principal: Principal = ANYBODY
+  place = -1
   readonly #dueMs: number
   readonly #desk: Desk
   readonly #entry: Entry

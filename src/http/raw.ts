@@ -85,6 +85,7 @@ class RawExchange implements Owed, RawRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string | undefined>>
   body: Buffer = NO_BYTES
+  place = -1
   readonly #stand: Stand
   readonly #request: IncomingMessage
   readonly #response: ServerResponse

@@ -13,6 +13,7 @@ import { docsRoutes } from './docs-page.ts'
 import type { Desk, Entry, Owed } from './exchange.ts'
 import type { Http, HttpOptions } from './http.ts'
 import { defaultLimits, OVERDUE_CHECK_MS, type HttpLimits } from './limits.ts'
+import { Pending } from './pending.ts'
 import { queryReader } from './query.ts'
 import type { Route } from './route.ts'
 import { Traffic } from './traffic.ts'
@@ -21,7 +22,7 @@ export function createHttp(options: HttpOptions): Http {
   const { clock, log } = options
   const limits: HttpLimits = { ...defaultLimits, ...options.limits }
   const traffic = new Traffic()
-  const pending = new Set<Owed>()
+  const pending = new Pending<Owed>()
   let isDraining = false
   let isWatching = false
 
@@ -65,7 +66,7 @@ export function createHttp(options: HttpOptions): Http {
 
   function beginDraining(): void {
     isDraining = true
-    for (const exchange of pending) exchange.drain()
+    for (const exchange of pending.all()) exchange.drain()
   }
 
   function entryOf(one: Route): Entry {
@@ -85,7 +86,7 @@ export function createHttp(options: HttpOptions): Http {
     clock.setTimer(clock.monotonic() + OVERDUE_CHECK_MS, () => {
       isWatching = false
       const nowMs = clock.monotonic()
-      for (const exchange of pending) exchange.look(nowMs)
+      for (const exchange of pending.all()) exchange.look(nowMs)
       if (pending.size > 0) watchPending()
     })
   }

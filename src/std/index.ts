@@ -3,6 +3,7 @@ export { assert, AssertionFailure, unreachable } from './assert.ts'
 export { afterIo, afterTurn, systemClock, type Clock, type Timer } from './clock.ts'
 export { Deque } from './deque.ts'
 export { Accident, fault, isFault, type Fault, type FaultDetail } from './fault.ts'
+export { FleetingMap } from './fleeting-map.ts'
 export { Heap, type HeapItem } from './heap.ts'
 export {
   lineLog,

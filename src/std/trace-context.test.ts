@@ -16,7 +16,7 @@ describe('trace context', () => {
       spanId: 'b7ad6b7169203331',
       sampled: true,
     })
-    assert.equal(traceparentOf(trace!), VALID)
+    assert.equal(traceparentOf(trace), VALID)
     assert.equal(parseTraceparent(VALID.slice(0, -2) + '02')?.sampled, false)
   })
 

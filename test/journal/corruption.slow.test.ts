@@ -1,18 +1,18 @@
 /**
  * 2 000 corruptions of journals: what is wrong is found, no reader is given it as good, and a repair
  * keeps everything whose own bytes are as they were. See `corruption/judge.ts` for the rules, and
- * `corruption.long.test.ts` for many more.
+ * `corruption.long.test.ts` for many more, never the same.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { freshSeed } from '../../src/std/index.ts'
 import { campaign, printed, sumOf, type Outcome } from './corruption/campaign.ts'
 
 const PARTS = 8
 const CORRUPTIONS = 250
 
-const seed = freshSeed()
+/** Every change is judged by the same ones; what the long test finds is in the tests of repair. */
+const seed = 1_478_969_845
 const outcomes: Outcome[] = []
 
 for (let n = 0; n < PARTS; n++)

@@ -2,6 +2,7 @@
 import type { Fence, Journal } from '../../journal/index.ts'
 import type { Ref, System } from '../../kernel/index.ts'
 import {
+  FleetingMap,
   TimerQueue,
   steadyClock,
   type Clock,
@@ -63,7 +64,7 @@ export class Core {
   readonly kinds: Map<string, Kind> = new Map()
   readonly #byDefinition: Map<AnyEntity, Kind> = new Map()
   /** Request ids that are on their way. */
-  readonly inFlight: Map<string, Request> = new Map()
+  readonly inFlight: FleetingMap<string, Request> = new FleetingMap()
   readonly counts: Counts = {
     activations: 0,
     activationFailures: 0,

@@ -5,7 +5,7 @@
  * they are filed. Each is also found by what a reader asks for. Of what may be overwritten only the
  * last version is found and filed; those before it stay in line and are passed over.
  */
-import { Deque } from '../../std/index.ts'
+import { Deque, FleetingMap } from '../../std/index.ts'
 import type { StoredAnswer } from '../journal.ts'
 import type { EventRow } from './checks.ts'
 import { FrameReader, type Sink } from './frame-reader.ts'
@@ -63,10 +63,10 @@ export class Desk {
   /** For each group how many items had come when it was there. */
   readonly #groups = new Deque<Readonly<{ number: number; end: number }>>()
   readonly #events = new Deque<DeskEvent>()
-  readonly #streams = new Map<string, Deque<DeskEvent>>()
-  readonly #records = new Map<string, Map<string, DeskRecord>>()
-  readonly #answers = new Map<string, DeskAnswer>()
-  readonly #snapshots = new Map<string, Map<string, DeskSnapshot>>()
+  readonly #streams = new FleetingMap<string, Deque<DeskEvent>>()
+  readonly #records = new FleetingMap<string, FleetingMap<string, DeskRecord>>()
+  readonly #answers = new FleetingMap<string, DeskAnswer>()
+  readonly #snapshots = new FleetingMap<string, FleetingMap<string, DeskSnapshot>>()
   readonly #fences = new Map<string, DeskFence>()
   readonly #sink: Sink = {
     event: (stream, event) => this.#layEvent(stream, event),
@@ -242,25 +242,29 @@ function placeOf(seq: number, fold: string): string {
 }
 
 function replace<T extends { isLatest: boolean }>(
-  all: Map<string, Map<string, T>>,
+  all: FleetingMap<string, FleetingMap<string, T>>,
   of: string,
   key: string,
   item: T,
 ): void {
   let some = all.get(of)
-  if (some === undefined) all.set(of, (some = new Map()))
+  if (some === undefined) all.set(of, (some = new FleetingMap()))
   const before = some.get(key)
   if (before !== undefined) before.isLatest = false
   some.set(key, item)
 }
 
-function takeFrom<T>(all: Map<string, Map<string, T>>, of: string, key: string): void {
+function takeFrom<T>(
+  all: FleetingMap<string, FleetingMap<string, T>>,
+  of: string,
+  key: string,
+): void {
   const some = all.get(of)
   some?.delete(key)
   if (some?.size === 0) all.delete(of)
 }
 
-function takeFirst(streams: Map<string, Deque<DeskEvent>>, stream: string): void {
+function takeFirst(streams: FleetingMap<string, Deque<DeskEvent>>, stream: string): void {
   const events = streams.get(stream)
   events?.popFront()
   if (events?.length === 0) streams.delete(stream)

@@ -44,6 +44,7 @@ describe('what a batch is judged by', () => {
     const grants = grantsFor(t)
     grants.begin(1, 1)
     grants.grant(append('a'), 1, 1)
+    grants.judged()
     grants.keep()
     grants.begin(2, 1)
     grants.grant(append('b'), 2, 1)

@@ -7,7 +7,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { Deque } from '../../std/index.ts'
+import { Deque, FleetingMap } from '../../std/index.ts'
 import type { Batch, StoredAnswer } from '../journal.ts'
 import { isForgotten, type View } from '../verdict.ts'
 import { checkedAnswer } from './answers.ts'
@@ -33,7 +33,7 @@ export class Grants implements View {
   readonly #retentionMs: number
   readonly #versions = new Numbers()
   readonly #tokens = new Numbers()
-  readonly #answers = new Map<string, KeptAnswer>()
+  readonly #answers = new FleetingMap<string, KeptAnswer>()
   /** Those that are not filed yet; the one that is being judged is the last. */
   readonly #groups = new Deque<Granted>()
   #current: Granted = { number: 0, kept: [], keys: [] }
@@ -54,10 +54,19 @@ export class Grants implements View {
     }
   }
 
-  /** What is granted from here on is granted to group `number`, at `now`. */
+  /**
+   * What is granted from here on is granted to group `number`, at `now`. All of it is judged by the tables
+   * as they are at one moment, which costs less than to look each time how they are.
+   */
   begin(number: number, now: number): void {
     this.#current = { number, kept: [], keys: [] }
     this.#now = now
+    this.#database.exec('begin')
+  }
+
+  /** All that the group has was judged: the tables may change. */
+  judged(): void {
+    this.#database.exec('commit')
   }
 
   /** The group is durable. */

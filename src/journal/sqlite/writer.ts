@@ -148,6 +148,7 @@ class Writer {
     this.#release()
     this.#grants.begin(number, group.now)
     for (const buffer of group.buffers) this.#judge(group, buffer)
+    this.#grants.judged()
     if (group.kept === 0) return this.#answer(group, 0)
 
     const bytes = assembled(group)

@@ -222,12 +222,17 @@ function isLostOtherwise(base: Base, damage: Damage, key: string): boolean {
   if (stream !== undefined && !isIntact(base, damage, keyOf.name(stream))) return true
   if (!/^(?:record|snapshot) /.test(key)) return false
   const pages = pagesOf(damage.files)
-  if (!markFree(pages, new Uint8Array(pages.count + 1))) return true
+  if (!isFreeKnown(pages) || (pages.log.type === 'torn' && !isFreeKnown(pages.withTorn())))
+    return true
   const before = pagesOf(base.files)
   return [...foundIn(pages)].some(([item, number = 0]) => {
     const page = pages.page(number)
     return item === key && page?.[0] === INNER_PAGE && before.page(number)?.equals(page) !== true
   })
+}
+
+function isFreeKnown(pages: Pages): boolean {
+  return markFree(pages, new Uint8Array(pages.count + 1))
 }
 
 function shown(value: Item): string {
