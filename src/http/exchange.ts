@@ -192,8 +192,10 @@ export class Exchange implements Call, Owed {
     if (route.body !== undefined) {
       const before = issues.length
       this.body = readAll(route.body, body, issues)
-      // Where every field may be left out, a body that got lost must not pass for one that says so.
-      if ((body === undefined || body === null) && issues.length === before)
+      // Where every field may be left out, a body that got lost must not pass for one that says so,
+      // unless the body as a whole may be left out.
+      const isLost = (body === undefined || body === null) && !route.body.isOptional
+      if (isLost && issues.length === before)
         issues.push({ path: 'body', problem: 'missing', expected: 'a JSON value' })
     }
     return issues.length === 0 ? undefined : badInput(issues)

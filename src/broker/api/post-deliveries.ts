@@ -1,5 +1,5 @@
 /** Receives messages, and waits for them if there are none. */
-import { json, route, type Route } from '../../http/index.ts'
+import { json, optional, route, type Route } from '../../http/index.ts'
 import { WAIT_MS_MAX } from '../limits.ts'
 import { deliveryJson, deliverySchema, fields, list, type QueueDesk } from './answering.ts'
 import { placeQuery, queueAt, queueParams } from './input.ts'
@@ -23,7 +23,7 @@ export function postDeliveries({ broker, receipts, home }: QueueDesk): Route {
     waits: true,
     params: queueParams,
     query: placeQuery,
-    body: receiving,
+    body: optional(receiving, { max: 1 }),
     answers: {
       200: {
         description: 'the deliveries; none where nothing came in time',

@@ -1,5 +1,5 @@
 /** Takes dead letters back to where they died, or elsewhere. */
-import { json, route, type Route } from '../../http/index.ts'
+import { json, optional, route, type Route } from '../../http/index.ts'
 import { redriveDead } from '../dead-letters.ts'
 import { ownQueue } from '../own-queues.ts'
 import { taskJson, taskSchema, type QueueDesk } from './answering.ts'
@@ -19,7 +19,7 @@ export function postRedrive({ broker, home }: QueueDesk): Route {
     access: { permission: 'queue:admin' },
     params: queueParams,
     query: placeQuery,
-    body: redriving,
+    body: optional(redriving, {}),
     answers: {
       202: { description: 'the task, which has begun', schema: taskSchema },
       ...refusals(

@@ -18,7 +18,7 @@ export function putQueue({ broker, home }: QueueDesk): Route {
     access: { permission: 'queue:admin' },
     params: queueParams,
     query: placeQuery,
-    body: shape({ config: optional(config), tags: optional(tags) }, { exact: true }),
+    body: optional(shape({ config: optional(config), tags: optional(tags) }, { exact: true }), {}),
     answers: {
       200: { description: 'the queue, which was there with this config', schema: infoSchema },
       201: { description: 'the queue', schema: infoSchema },
