@@ -49,6 +49,22 @@ describe('a purge', () => {
     assert.deepEqual(await scene.content(queue), ['ready new'])
   })
 
+  test('waits for what is about to go or to come back, and takes it if it stays', async () => {
+    await using scene = await Scene.open()
+    const queue = await scene.queue('a', { maxLength: 1, overflow: 'drop-oldest' })
+    await scene.send(queue, 'a')
+    scene.refusals.push('read-only')
+    scene.hold()
+    const sending = scene.broker.send(queue, [{ body: 'b' }])
+    await scene.earth.advance(1)
+    const purging = scene.broker.purge(queue)
+    await scene.earth.advance(1)
+    scene.release()
+    assert.ok((await scene.earth.until(sending)).every((answer) => !answer.ok))
+    assert.equal(sure(await scene.earth.until(purging)).purged, 1)
+    assert.deepEqual(await scene.content(queue), [])
+  })
+
   test('is refused so soon after another', async () => {
     await using scene = await Scene.open()
     const queue = await scene.queue('a')

@@ -9,7 +9,7 @@ import type { QueueFault } from './broker.ts'
 import { notesToDelete } from './counting.ts'
 import { PURGE_PAUSE_MS } from './limits.ts'
 import type { QueueCore } from './queue-core.ts'
-import { DELAYED, LEASED, NO_SLOT, READY } from './slots.ts'
+import { DELAYED, LEASED, LEAVING, NO_SLOT, READY } from './slots.ts'
 
 export type PurgeAnswer = Readonly<{ ok: true; purged: number }> | QueueFault
 
@@ -50,8 +50,13 @@ export function stepPurge(core: QueueCore): void {
   const messages: RecordWrite[] = []
   const notes: RecordWrite[] = []
   let slot = slots.from(purge.after + 1)
+  let unsettled = NO_SLOT
   for (let count = 0; count < LOOKED_AT_MAX && leaving.length < PART; count++) {
     if (slot === NO_SLOT || slots.seq[slot]! > purge.upTo) break
+    if (slots.state[slot] === LEAVING) {
+      unsettled = slot // it may stay after all
+      break
+    }
     const next = slots.newer[slot]!
     purge.after = slots.seq[slot]!
     if (isMeant(slots.state[slot]!, purge.includeLeased)) {
@@ -62,8 +67,13 @@ export function stepPurge(core: QueueCore): void {
     }
     slot = next
   }
-  const isOver = slot === NO_SLOT || slots.seq[slot]! > purge.upTo
-  if (leaving.length === 0) return isOver ? endPurge(core) : core.outside.goOn()
+  if (leaving.length === 0) {
+    const isOver = slot === NO_SLOT || slots.seq[slot]! > purge.upTo
+    if (unsettled !== NO_SLOT) core.whenSettled(unsettled, () => stepPurge(core))
+    else if (isOver) endPurge(core)
+    else core.outside.goOn()
+    return
+  }
   purge.isWriting = true
   core.writing.add({
     messages,

@@ -72,7 +72,8 @@ export function campaignApart(from: number, runs: number, kind: Kind): Promise<T
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       if (error === null) resolve(JSON.parse(stdout) as Tally)
-      else reject(new Error(/model: .*/.exec(stderr)?.[0] ?? `${error.message}\n${stderr}`))
+      else
+        reject(new Error(/model: seed \d+: .*/.exec(stderr)?.[0] ?? `${error.message}\n${stderr}`))
     })
   })
 }
