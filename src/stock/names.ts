@@ -13,13 +13,17 @@ export const REQUEST_ID_CHARS_MAX = 128
 
 export type PotPlace = Readonly<{ productId: string; locationId: string }>
 
+/** Nearly all ids are such texts, which are names and are the same once they are encoded. */
+const PLAIN = /^[\w.-]+$/
+
 /** Whether a text is an id: not blank, no half character, no control character, not too long. */
 export function isId(text: string): boolean {
+  if (PLAIN.test(text)) return text.length <= ID_ENCODED_CHARS_MAX
   return isName(text) && encodeURIComponent(text).length <= ID_ENCODED_CHARS_MAX
 }
 
 export function isRequestId(text: string): boolean {
-  return text.length <= REQUEST_ID_CHARS_MAX && isName(text)
+  return text.length <= REQUEST_ID_CHARS_MAX && (PLAIN.test(text) || isName(text))
 }
 
 /** The key of a pot, which is the id of its entity. */
@@ -36,7 +40,7 @@ export function potPlace(key: string): PotPlace | undefined {
 }
 
 export function encodedId(id: string): string {
-  const encoded = encodeURIComponent(id)
+  const encoded = PLAIN.test(id) ? id : encodeURIComponent(id)
   assert(id !== '' && encoded.length <= ID_ENCODED_CHARS_MAX, 'ids are checked where they come in')
   return encoded
 }

@@ -24,8 +24,11 @@ const DECIMAL = /^(-?)(\d{1,32})(?:\.(\d{1,6}))?$/
 
 /** What a number or a decimal text says; undefined if it is none, too fine or too large. */
 export function quantityOf(value: unknown): Quantity | undefined {
-  // A number that is written with an exponent is too large or too fine, and no decimal text either.
-  if (typeof value === 'number') return quantityOf(String(value))
+  if (typeof value === 'number') {
+    // One that is written with an exponent is too large or too fine, and no decimal text either.
+    const isWhole = Number.isSafeInteger(value) && Math.abs(value) <= QUANTITY_MAX
+    return isWhole ? String(value) : quantityOf(String(value))
+  }
   if (typeof value !== 'string') return undefined
   const parts = DECIMAL.exec(value)
   if (parts === null) return undefined

@@ -23,19 +23,18 @@ const CYCLE_DAYS = 146_097
 export function timeOf(value: unknown): number | undefined {
   const parts = typeof value === 'string' ? ISO.exec(value) : null
   if (parts === null) return undefined
-  const [, , , , , , , fraction = '', sign] = parts
-  const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map((n) => number(parts[n]))
-  const [offsetHours, offsetMinutes] = [number(parts[9]), number(parts[10])]
-  if (month! < 1 || month! > 12 || day! < 1 || day! > daysOf(year!, month!)) return undefined
-  if (hour! > 23 || minute! > 59 || second! > 59) return undefined
-  if (offsetHours > 23 || offsetMinutes > 59) return undefined
-  const offset = (sign === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes) * MINUTE_MS
-  const clock = (hour! * 60 + minute!) * MINUTE_MS + second! * 1_000
-  const time =
-    dayNumber(year!, month!, day!) * DAY_MS +
-    clock +
-    Number(fraction.padEnd(3, '0').slice(0, 3)) -
-    offset
+  const year = number(parts[1])
+  const month = number(parts[2])
+  const day = number(parts[3])
+  const hour = number(parts[4])
+  const minute = number(parts[5])
+  const second = number(parts[6])
+  if (month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return undefined
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  const offset = parts[8] === undefined ? 0 : offsetOf(parts[8], parts[9], parts[10])
+  if (offset === undefined) return undefined
+  const clock = (hour * 60 + minute) * MINUTE_MS + second * 1_000 + milliseconds(parts[7])
+  const time = dayNumber(year, month, day) * DAY_MS + clock - offset
   return time >= FIRST_MS && time < END_MS ? time : undefined
 }
 
@@ -61,6 +60,22 @@ function dateText(days: number): string {
 
 function number(text: string | undefined): number {
   return text === undefined ? 0 : Number(text)
+}
+
+function milliseconds(fraction: string | undefined): number {
+  if (fraction === undefined) return 0
+  return Number(fraction.length === 3 ? fraction : fraction.padEnd(3, '0').slice(0, 3))
+}
+
+function offsetOf(
+  sign: string,
+  hoursText: string | undefined,
+  minutesText: string | undefined,
+): number | undefined {
+  const hours = number(hoursText)
+  const minutes = number(minutesText)
+  if (hours > 23 || minutes > 59) return undefined
+  return (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS
 }
 
 function two(value: number): string {

@@ -5,9 +5,17 @@
  * come from the pot is held against the request id first: what was granted once gets its answer again,
  * whatever has become of the place since.
  */
-import type { Entities } from '../entity/index.ts'
+import type { AskOptions, Entities } from '../entity/index.ts'
 import { withContext } from '../kernel/index.ts'
-import { fault, parseTraceparent, silentLog, type Fault, type Log } from '../std/index.ts'
+import {
+  fault,
+  parseTraceparent,
+  silentLog,
+  type Fault,
+  type Log,
+  type LogFields,
+  type TraceContext,
+} from '../std/index.ts'
 import { mishapOf, WRITE_MISHAPS } from './accidents.ts'
 import type { CountBody, DeliveryBody, MoveBody, SaleBody } from './bodies.ts'
 import {
@@ -94,7 +102,7 @@ export class Writing {
       quantity,
       effectiveAt: soldAt,
     }
-    const content = { operation: 'sale', locationId, productId, quantity, soldAt }
+    const content = { locationId, operation: 'sale', productId, quantity, soldAt }
     const unplaced = this.#unplaced(locationId, by)
     const refusal = unplaced instanceof Promise ? await unplaced : unplaced
     return this.#record(potKey(sale), command, content, by, refusal)
@@ -114,13 +122,13 @@ export class Writing {
       effectiveAt: movedAt,
     }
     const content = {
-      operation: 'move',
-      sourceLocationId: from,
       destinationLocationId: to,
+      movedAt,
+      operation: 'move',
       productId,
       quantity,
       reason,
-      movedAt,
+      sourceLocationId: from,
     }
     const refusal = (await this.#unplaced(from, by)) ?? (await this.#unplaced(to, by, 'end'))
     return this.#record(potKey({ productId, locationId: from }), command, content, by, refusal)
@@ -157,24 +165,28 @@ export class Writing {
     refusal: Unplaced | undefined,
   ): Promise<Recorded<Body> | Fault<StockRefusal>> {
     const { requestId } = command
+    const context = parseTraceparent(by.trace)
     try {
       if (refusal !== undefined && (await this.#entities.answered(requestId)) === undefined)
         return this.#refuse(refusal)
-      const options = { ...askOptions(by), requestId, content }
-      const answer = await within(by, () => this.#entities.ask(this.#pot, key, command, options))
+      const options = askOptions(by, requestId, content)
+      const answer = await within(context, () =>
+        this.#entities.ask(this.#pot, key, command, options),
+      )
       const { reply, version, position, replayed } = answer
       if (position > this.answered) this.answered = position
       if (!reply.ok) return this.#refuse(reply)
       if (!replayed) increase(this.recorded, reply.operation)
-      const told = { operation: reply.operation, pot: key, requestId, version, replayed }
-      this.#log.debug('recorded', { ...told, ...traced(by) })
+      const { operation } = reply
+      const told = { operation, pot: key, requestId, version, replayed }
+      this.#log.debug('recorded', traced(told, context))
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the content names the operation
       return { ok: true, body: reply.body as Body, version, position, replayed }
     } catch (error) {
       const mishap = mishapOf(error, WRITE_MISHAPS)
       const { code, message, detail } = mishap
       if (!EXPECTED.has(code))
-        this.#log.warn(message, { code, ...detail, requestId, ...traced(by) })
+        this.#log.warn(message, traced({ code, ...detail, requestId }, context))
       return this.#refuse(mishap)
     }
   }
@@ -212,24 +224,30 @@ export class Writing {
 }
 
 /** Whoever waited for a place is no longer where the call was made; the trace goes along all the same. */
-function within<Value>({ trace }: By, work: () => Value): Value {
-  const context = parseTraceparent(trace)
+function within<Value>(context: TraceContext | undefined, work: () => Value): Value {
   return context === undefined ? work() : withContext(context, work)
 }
 
 /** What finds a line again by the trace of its request. */
-function traced({ trace }: By): Readonly<{ trace_id?: string; span_id?: string }> {
-  const [, traceId, spanId] = trace?.split('-') ?? []
-  return traceId === undefined || spanId === undefined ? {} : { trace_id: traceId, span_id: spanId }
+function traced(told: LogFields, context: TraceContext | undefined): LogFields {
+  if (context === undefined) return told
+  return { ...told, trace_id: context.traceId, span_id: context.spanId }
 }
 
-function askOptions({ actor, trace, expected, deadlineMs }: By): By {
-  return {
+function askOptions(
+  { actor, trace, expected, deadlineMs }: By,
+  requestId: string,
+  content: Content,
+): AskOptions {
+  const options: { -readonly [Name in keyof AskOptions]: AskOptions[Name] } = {
     actor,
-    ...(trace === undefined ? undefined : { trace }),
-    ...(expected === undefined ? undefined : { expected }),
-    ...(deadlineMs === undefined ? undefined : { deadlineMs }),
+    requestId,
+    content,
   }
+  if (trace !== undefined) options.trace = trace
+  if (expected !== undefined) options.expected = expected
+  if (deadlineMs !== undefined) options.deadlineMs = deadlineMs
+  return options
 }
 
 function increase(counts: Map<string, number>, name: string): void {

@@ -53,45 +53,47 @@ export function assemble(entity: Active): Sent {
     else for (const event of request.events) (all ??= []).push(event)
     const { extra, asking, wakeKey } = request
     if (extra !== undefined || asking.requestId !== undefined || wakeKey !== undefined)
-      addMore((more ??= { ledger: [], legs: new Map(), records: new Map() }), request)
+      addMore((more ??= { ledger: [], legs: undefined, records: undefined }), request)
   }
   const own: StreamAppend = { stream, expected: base.version, events: all ?? events }
   if (more === undefined && entity.kind.definition.alarm === undefined && core.fence === undefined)
     return { batch: { streams: [own] }, legs: NO_LEGS, due: undefined }
-  return assembleMore(entity, own, more ?? { ledger: [], legs: new Map(), records: new Map() })
+  return assembleMore(entity, own, more ?? { ledger: [], legs: undefined, records: undefined })
 }
 
 /** What a batch has besides the events of its own stream. */
-type More = Readonly<{
-  ledger: LedgerEntry[]
-  legs: Map<string, SentLeg>
-  records: Map<string, RecordWrite>
-}>
+type More = {
+  readonly ledger: LedgerEntry[]
+  legs: Map<string, SentLeg> | undefined
+  records: Map<string, RecordWrite> | undefined
+}
 
-function addMore({ ledger, legs, records }: More, request: Request): void {
+function addMore(more: More, request: Request): void {
   const { extra } = request
   const { requestId, fingerprint = '' } = request.asking
   if (requestId !== undefined)
-    ledger.push({ key: requestId, fingerprint, response: extra?.response ?? '' })
+    more.ledger.push({ key: requestId, fingerprint, response: extra?.response ?? '' })
   if (extra === undefined) return
-  for (const leg of extra.legs) addLeg(legs, leg)
-  for (const { key, value } of extra.reactions) records.set(key, { collection: OUTBOX, key, value })
+  for (const leg of extra.legs) addLeg((more.legs ??= new Map()), leg)
+  for (const { key, value } of extra.reactions) write(more, { collection: OUTBOX, key, value })
 }
 
 function assembleMore(entity: Active, own: StreamAppend, more: More): Sent {
-  const { ledger, legs, records } = more
   const { fence } = entity.core
-  addAlarms(entity, legs, records)
-  return {
-    batch: {
-      streams: legs.size === 0 ? [own] : [own, ...appendsOf(legs)],
-      ...(records.size > 0 && { records: [...records.values()] }),
-      ...(ledger.length > 0 && { ledger }),
-      ...(fence !== undefined && { fence }),
-    },
-    legs: legs.size === 0 ? NO_LEGS : [...legs.values()],
-    due: entity.tipDue,
+  addAlarms(entity, more)
+  const { ledger, legs, records } = more
+  const batch: { -readonly [Part in keyof Batch]: Batch[Part] } = {
+    streams: legs === undefined ? [own] : [own, ...appendsOf(legs)],
   }
+  if (records !== undefined) batch.records = [...records.values()]
+  if (ledger.length > 0) batch.ledger = ledger
+  if (fence !== undefined) batch.fence = fence
+  return { batch, legs: legs === undefined ? NO_LEGS : [...legs.values()], due: entity.tipDue }
+}
+
+function write(more: More, record: RecordWrite): void {
+  more.records ??= new Map()
+  more.records.set(record.key, record)
 }
 
 function addLeg(legs: Map<string, SentLeg>, leg: EncodedLeg): void {
@@ -113,16 +115,10 @@ function* appendsOf(legs: ReadonlyMap<string, SentLeg>): Iterable<StreamAppend> 
  * An entity has a record that wakes it no later than it wants to be woken. Who writes to another's
  * stream does not know what that one wants, and has it woken at once.
  */
-function addAlarms(
-  entity: Active,
-  legs: ReadonlyMap<string, SentLeg>,
-  records: Map<string, RecordWrite>,
-): void {
+function addAlarms(entity: Active, more: More): void {
   const { core, next, alarmDue, tipDue, stream } = entity
-  const drop = (key: string): unknown =>
-    records.set(key, { collection: ALARMS, key, deleted: true })
-  const put = (key: string, value: string): unknown =>
-    records.set(key, { collection: ALARMS, key, value })
+  const drop = (key: string): void => write(more, { collection: ALARMS, key, deleted: true })
+  const put = (key: string, value: string): void => write(more, { collection: ALARMS, key, value })
   for (const { wakeKey } of next) if (wakeKey !== undefined) drop(wakeKey)
   if (entity.kind.definition.alarm !== undefined) {
     if (alarmDue !== undefined && alarmDue !== tipDue) drop(alarmKey(alarmDue, stream))
@@ -130,7 +126,8 @@ function addAlarms(
       put(alarmKey(tipDue, stream), stream)
     if (entity.isSealed) put(wakeUpKey(entity, stream), stream)
   }
-  for (const [legStream, { kind }] of legs)
+  if (more.legs === undefined) return
+  for (const [legStream, { kind }] of more.legs)
     if (kind.definition.alarm !== undefined) put(wakeUpKey(entity, legStream), legStream)
 
   function wakeUpKey({ core: { steady } }: Active, of: string): string {

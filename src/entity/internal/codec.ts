@@ -64,16 +64,17 @@ export function encodeEvent(
 ): NewEvent {
   const { type, ...data } = event
   const effectiveAt = effectiveAtOf(definition, event, at)
-  return {
+  const encoded: { -readonly [Name in keyof NewEvent]: NewEvent[Name] } = {
     type: nameOf(definition, type),
     version: definition.version,
     at,
-    ...(effectiveAt === at ? undefined : { effectiveAt }),
     data: dataOf(definition, type, data),
-    ...(requestId === undefined ? undefined : { requestId }),
-    ...(actor === undefined ? undefined : { actor }),
-    ...(trace === undefined ? undefined : { trace }),
   }
+  if (effectiveAt !== at) encoded.effectiveAt = effectiveAt
+  if (requestId !== undefined) encoded.requestId = requestId
+  if (actor !== undefined) encoded.actor = actor
+  if (trace !== undefined) encoded.trace = trace
+  return encoded
 }
 
 /** When an event took effect, which is when it was recorded unless the definition says otherwise. */

@@ -38,10 +38,12 @@ export class Fold<State, Event> {
   declare refolds: number
   /** The time of effect up to which nothing is known in detail. */
   #baseAt: number
+  /** Its first `#count` events; those behind them are of a fork. */
   #window: Entry<Event>[]
+  #count: number
   /** The first is the state below the window. */
   #marks: Mark<State>[]
-  /** Whether a fork looks at the same window and marks. */
+  /** Whether a fork looks at the same marks. */
   #shared: boolean
 
   /** From a snapshot, or as another fold is, or from the beginning. */
@@ -57,6 +59,7 @@ export class Fold<State, Event> {
       this.refolds = from.refolds
       this.#baseAt = from.#baseAt
       this.#window = from.#window
+      this.#count = from.#count
       this.#marks = from.#marks
       this.#shared = from.#shared = true
     } else {
@@ -69,6 +72,7 @@ export class Fold<State, Event> {
       this.refolds = 0
       this.#baseAt = this.topAt
       this.#window = []
+      this.#count = 0
       this.#marks = [{ n: 0, state: this.state }]
       this.#shared = false
     }
@@ -118,20 +122,21 @@ export class Fold<State, Event> {
     this.topAt = entry.at
     this.topSeq = entry.seq
     if (this.definition.effectiveAt === undefined) return
-    if (this.#shared) {
-      this.#window = this.#window.slice()
-      this.#marks = this.#marks.slice()
-      this.#shared = false
-    }
+    // Whoever shares the window looks no further than its own events.
+    if (this.#window.length > this.#count) this.#window = this.#window.slice(0, this.#count)
+    if (this.#shared) this.#marks = this.#marks.slice()
+    this.#shared = false
     // The mark at 0 is there from the beginning.
-    if (this.#window.length > 0) this.#marks.push({ n: this.#window.length, state: before })
+    if (this.#count > 0) this.#marks.push({ n: this.#count, state: before })
     this.#window.push(entry)
+    this.#count++
     this.#tidy()
   }
 
   #insert(entry: Entry<Event>): void {
-    const place = this.#window.findLastIndex(({ at }) => at <= entry.at) + 1
-    const window = this.#window.toSpliced(place, 0, entry)
+    const window = this.#window.slice(0, this.#count)
+    const place = window.findLastIndex(({ at }) => at <= entry.at) + 1
+    window.splice(place, 0, entry)
     const marks = this.#marks.filter(({ n }) => n <= place)
     let { n, state } = marks.pop()!
     for (; n < window.length; n++) {
@@ -140,6 +145,7 @@ export class Fold<State, Event> {
     }
     this.state = state
     this.#window = window
+    this.#count = window.length
     this.#marks = marks
     this.#shared = false
     this.refolds += 1
@@ -147,15 +153,16 @@ export class Fold<State, Event> {
   }
 
   #tidy(): void {
-    thin(this.#marks, this.#window.length)
-    if (this.#window.length > FOLD_WINDOW_MAX) this.#slide()
+    thin(this.#marks, this.#count)
+    if (this.#count > FOLD_WINDOW_MAX) this.#slide()
   }
 
   /** Gives up the older half of the window, as far as a mark reaches into it. */
   #slide(): void {
-    const base = this.#marks.findLast(({ n }) => n <= this.#window.length - FOLD_WINDOW_MAX / 2)!
+    const base = this.#marks.findLast(({ n }) => n <= this.#count - FOLD_WINDOW_MAX / 2)!
     this.#baseAt = this.#window[base.n - 1]!.at
-    this.#window = this.#window.slice(base.n)
+    this.#window = this.#window.slice(base.n, this.#count)
+    this.#count = this.#window.length
     this.#marks = this.#marks
       .filter(({ n }) => n >= base.n)
       .map(({ n, state }) => ({ n: n - base.n, state }))

@@ -117,15 +117,15 @@ function askingOf(kind: Kind, id: string, command: unknown, options: AskOptions)
   const { requestId, content, expected, actor, trace } = options
   if (expected !== undefined && !(Number.isSafeInteger(expected) && expected >= 0))
     throw badNumber('expected', expected, 'a version: a whole number from 0')
-  return {
-    ...(requestId !== undefined && {
-      requestId: named('requestId', requestId),
-      fingerprint: fingerprintOf(content ?? fieldsOf(kind, id, command)),
-    }),
-    ...(expected !== undefined && { expected }),
-    ...(actor !== undefined && { actor: named('actor', actor) }),
-    ...(trace !== undefined && { trace: named('trace', trace) }),
+  const asking: { -readonly [Name in keyof Asking]: Asking[Name] } = {}
+  if (requestId !== undefined) {
+    asking.requestId = named('requestId', requestId)
+    asking.fingerprint = fingerprintOf(content ?? fieldsOf(kind, id, command))
   }
+  if (expected !== undefined) asking.expected = expected
+  if (actor !== undefined) asking.actor = named('actor', actor)
+  if (trace !== undefined) asking.trace = named('trace', trace)
+  return asking
 }
 
 /** What a request is compared by; the fields of a command one by one, so that a mismatch can name them. */

@@ -63,13 +63,11 @@ export function makeTurn(
 
 function recordingOf({ asking }: Request, at: number): Recording {
   const { requestId, actor, trace } = asking
-  if (requestId === undefined && actor === undefined && trace === undefined) return { at }
-  return {
-    at,
-    ...(requestId !== undefined && { requestId }),
-    ...(actor !== undefined && { actor }),
-    ...(trace !== undefined && { trace }),
-  }
+  const recording: { -readonly [Name in keyof Recording]: Recording[Name] } = { at }
+  if (requestId !== undefined) recording.requestId = requestId
+  if (actor !== undefined) recording.actor = actor
+  if (trace !== undefined) recording.trace = trace
+  return recording
 }
 
 /** A leg that leads back to the entity itself is part of its own events. */

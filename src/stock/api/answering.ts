@@ -53,11 +53,12 @@ export function recorded(
   timeField: string,
 ): Reply {
   if (!result.ok) return refused(result, { url: call.url, now: clock.now(), field: timeField })
-  return json(201, result.body, {
-    etag: etag(result.version),
-    ...consistency(result.position),
-    ...(result.replayed && { 'idempotency-replayed': 'true' }),
-  })
+  const headers = { etag: etag(result.version), 'consistency-token': String(result.position) }
+  return json(
+    201,
+    result.body,
+    result.replayed ? { ...headers, 'idempotency-replayed': 'true' } : headers,
+  )
 }
 
 export function etag(version: number): string {

@@ -38,7 +38,15 @@ export function postSale(stock: Stock, clock: Wall): Route {
     async handle(call) {
       const by = byOf(call)
       if (isFault(by)) return refused(by, { url: call.url, now: clock.now() })
-      const result = await stock.sell({ ...call.params, ...call.body }, by)
+      const { params, body } = call
+      const sale = {
+        requestId: body.requestId,
+        locationId: params.locationId,
+        productId: params.productId,
+        quantity: body.quantity,
+        soldAt: body.soldAt,
+      }
+      const result = await stock.sell(sale, by)
       return recorded(result, call, clock, 'soldAt')
     },
   })
