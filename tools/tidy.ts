@@ -99,7 +99,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
   'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
-  'node:module': ['src/http/app.ts'], // to load fastify when it is needed
+  'node:module': ['src/http/app.ts', 'src/server/main.ts'], // fastify when it is needed, all sooner
   'node:net': ['src/http/connections.ts', 'src/server/'],
   'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
