@@ -130,7 +130,10 @@ export class Writing {
       reason,
       sourceLocationId: from,
     }
-    const refusal = (await this.#unplaced(from, by)) ?? (await this.#unplaced(to, by, 'end'))
+    const source = this.#unplaced(from, by)
+    const noSource = source instanceof Promise ? await source : source
+    const either = noSource ?? this.#unplaced(to, by, 'end')
+    const refusal = either instanceof Promise ? await either : either
     return this.#record(potKey({ productId, locationId: from }), command, content, by, refusal)
   }
 
