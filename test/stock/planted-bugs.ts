@@ -32,7 +32,7 @@ export const BUGS: readonly Bug[] = [
     name: 'after a conflict a move brings its credit and not its debit',
     file: 'entity/internal/batch.ts',
     find: 'events: all ?? events }',
-    put: 'events: entity.conflicts > 0 && (more?.legs.size ?? 0) > 0 ? [] : (all ?? events) }',
+    put: 'events: entity.conflicts > 0 && more?.legs !== undefined ? [] : (all ?? events) }',
   },
   {
     name: 'the ledger is written after the batch, by a batch of its own',
