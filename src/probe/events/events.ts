@@ -1,0 +1,77 @@
+/**
+ * The port to brokers of events.
+ *
+ * A cluster gives producers and consumers of topics. Bytes go in and out; what they mean is decided by
+ * the formats of a topic. A consumer is ready when its start is fixed in every partition: what is
+ * produced after that is seen by it, and with `latest` nothing from before.
+ */
+import type { Fault } from '../../std/index.ts'
+import type { Secret } from '../secrets/secrets.ts'
+
+export type EventsFaultCode =
+  | 'no-such-topic'
+  | 'topic-denied'
+  | 'events-unavailable'
+  | 'event-refused'
+  | 'missing-package'
+
+/** Carried by an `Accident`; `detail.isTransient` says whether trying again may help. */
+export type EventsFault = Fault<EventsFaultCode>
+
+export type WireEvent = Readonly<{
+  key: Uint8Array | undefined
+  value: Uint8Array | undefined
+  headers: Readonly<Record<string, string>>
+}>
+
+export type Placed = Readonly<{ partition: number; offset: string }>
+export type ConsumedEvent = WireEvent & Placed & Readonly<{ topic: string; at: number }>
+
+/** How a client proves who it is. */
+export type Credentials =
+  | Readonly<{ type: 'none' }>
+  | Readonly<{
+      type: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+      username: string
+      password: Secret
+      tls: boolean
+    }>
+  | Readonly<{
+      type: 'oauthbearer'
+      clientId: string
+      clientSecret: Secret
+      tokenEndpoint: string
+      scope: string | undefined
+    }>
+
+export type StartPosition = 'latest' | 'earliest'
+
+export interface EventCluster extends AsyncDisposable {
+  /** Creates it if it is not there. */
+  createTopic(topic: string, partitions: number): Promise<void>
+  deleteTopic(topic: string): Promise<void>
+  producer(topic: string, credentials: Credentials): Promise<EventProducer>
+  consumer(options: ConsumerOptions): Promise<EventConsumer>
+}
+
+export type ConsumerOptions = Readonly<{
+  topic: string
+  group: string
+  from: StartPosition
+  credentials: Credentials
+  onEvent: (event: ConsumedEvent) => void
+  /** The consumer is lost; no event comes any more. */
+  onLost: (error: unknown) => void
+}>
+
+export interface EventProducer extends AsyncDisposable {
+  /** Resolves when the broker has acknowledged it. */
+  send(event: WireEvent): Promise<Placed>
+}
+
+export type EventConsumer = AsyncDisposable
+
+/** Clusters by the name a bundle gives them; `undefined` is the default one. */
+export interface EventClusters extends AsyncDisposable {
+  open(bootstrapServers: string | undefined): EventCluster
+}
