@@ -3,10 +3,12 @@
  *
  * A cluster gives producers and consumers of topics. Bytes go in and out; what they mean is decided by
  * the formats of a topic. A consumer is ready when its start is fixed in every partition: what is
- * produced after that is seen by it, and with `latest` nothing from before.
+ * produced after that is seen by it, and with `latest` nothing from before. A group that was there
+ * before goes on where it was.
  */
 import type { Fault } from '../../std/index.ts'
 import type { Secret } from '../secrets/secrets.ts'
+import type { SchemaRegistry } from './registry.ts'
 
 export type EventsFaultCode =
   | 'no-such-topic'
@@ -47,18 +49,30 @@ export type Credentials =
 export type StartPosition = 'latest' | 'earliest'
 
 export interface EventCluster extends AsyncDisposable {
-  /** Creates it if it is not there. */
-  createTopic(topic: string, partitions: number): Promise<void>
-  deleteTopic(topic: string): Promise<void>
-  producer(topic: string, credentials: Credentials): Promise<EventProducer>
+  /** Where the schemas of its topics are registered, if anywhere. */
+  readonly registry: SchemaRegistry | undefined
+  /** Creates it unless it is there; true if it was not. */
+  createTopic(topic: string, partitions: number, credentials: Credentials): Promise<boolean>
+  deleteTopic(topic: string, credentials: Credentials): Promise<void>
+  producer(options: ProducerOptions): Promise<EventProducer>
   consumer(options: ConsumerOptions): Promise<EventConsumer>
 }
 
+export type ProducerOptions = Readonly<{
+  topic: string
+  credentials: Credentials
+  signal: AbortSignal
+}>
+
 export type ConsumerOptions = Readonly<{
   topic: string
+  /** Consumers of one group share the partitions of one topic. */
   group: string
   from: StartPosition
   credentials: Credentials
+  /** Until the consumer is ready. */
+  signal: AbortSignal
+  /** Called in the order of each partition; it does not throw. */
   onEvent: (event: ConsumedEvent) => void
   /** The consumer is lost; no event comes any more. */
   onLost: (error: unknown) => void
