@@ -7,14 +7,16 @@
 import type { Fault } from '../../std/index.ts'
 import type { Bundle } from '../bundle/directive.ts'
 import type { RunResult } from '../result.ts'
+import type { Mask } from '../secrets/secrets.ts'
 
 export type Isolation = 'sandbox' | 'process'
 
 export type RunJob = Readonly<{
   testId: string
   bundle: Bundle
-  /** Where the evidence of the run is written, an empty directory. */
+  /** Where the evidence of the run is written; the run itself cannot write there. */
   evidence: string
+  /** Instead of those of the directive. */
   tags: string | undefined
   isDryRun: boolean
 }>
@@ -44,12 +46,17 @@ export interface StepServices {
 
 export type RunHooks = Readonly<{
   services: StepServices
+  /** Everything that comes from the run goes through it: progress, log, result and evidence. */
+  mask: Mask
   onProgress: (progress: Progress) => void
   onLog: (line: string) => void
 }>
 
 export interface Run {
-  /** Rejects with a `RunnerFault`; a scenario that fails is a result. */
+  /**
+   * Settles when no process of the run is left and its evidence is written. Rejects with a
+   * `RunnerFault`; a scenario that fails is a result.
+   */
   readonly result: Promise<RunResult>
   /** Asks the process to end, and kills it and all it has started when `graceMs` are over. */
   cancel(graceMs: number): Promise<void>
