@@ -30,6 +30,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
   'test/journal/': 'journal',
   'test/entity/': 'entity',
   'test/stock/': 'stock',
+  'test/probe/': 'probe',
   'test/sqs/': 'broker',
   'src/testkit/given': 'entity',
   'src/testkit/replay': 'entity',
@@ -43,6 +44,12 @@ const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: bool
   { name: 'commander', folder: 'server', typeOnly: false },
   { name: 'pino', folder: 'server', typeOnly: false },
   { name: 'yaml', folder: 'server', typeOnly: false },
+  { name: 'yaml', folder: 'probe', typeOnly: false },
+  { name: '@cucumber/gherkin', folder: 'probe', typeOnly: false },
+  { name: '@cucumber/tag-expressions', folder: 'probe', typeOnly: false },
+  { name: 'yauzl', folder: 'probe', typeOnly: false },
+  { name: 'yazl', folder: 'probe', typeOnly: false },
+  { name: '@aws-sdk/client-s3', folder: 'probe', typeOnly: false },
 ]
 
 const TEST_PACKAGES: ReadonlySet<string> = new Set([
@@ -63,7 +70,17 @@ const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly
   { what: 'queueMicrotask', code: /\bqueueMicrotask\b/, granted: ['src/std/clock.ts'] },
   { what: 'Math.random', code: /\bMath\s*\.\s*random\b/, granted: [] },
   { what: 'crypto', code: /(?<![.\w$#])crypto\s*\./, granted: [] },
-  { what: 'fetch', code: /(?<![.\w$#])fetch\s*\(/, granted: ['src/http/jwks.ts'] },
+  {
+    what: 'fetch',
+    code: /(?<![.\w$#])fetch\s*\(/,
+    granted: [
+      'src/http/jwks.ts',
+      'src/probe/secrets/vault.ts',
+      'src/probe/storage/storage.ts', // a method of that name, as in the two below
+      'src/probe/storage/create-storage.ts',
+      'src/probe/storage/s3.ts',
+    ],
+  },
 ]
 
 /** Node's own modules: free to all, or granted to the files whose path begins so. */
@@ -89,11 +106,15 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/http/jwks.ts', // public keys
     'src/broker/sending.ts', // what a message is known by
     'src/broker/sqs/', // signatures, receipts and the MD5s that clients check
+    'src/probe/secrets/file.ts', // the encrypted file
   ],
   'node:fs': [
     'src/http/jwks.ts', // a key set in a file
     'src/server/',
     'src/journal/sqlite/',
+    'src/probe/bundle/',
+    'src/probe/storage/',
+    'src/probe/secrets/',
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
   'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
@@ -104,9 +125,11 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
   'node:sqlite': ['src/journal/sqlite/'],
+  'node:stream': ['src/probe/storage/'],
+  'node:stream/promises': ['src/probe/storage/'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it
   'node:worker_threads': ['src/kernel/internal/watchdog', 'src/journal/sqlite/'],
-  'node:zlib': ['src/journal/', 'src/testkit/'], // crc32
+  'node:zlib': ['src/journal/', 'src/testkit/', 'src/probe/storage/unzip.ts'], // crc32
 }
 
 const DRAWERS = /(?:^|\/)(?:utils?|helpers?|common|shared|misc|types|interfaces|constants)(?:\/|\.)/

@@ -8,7 +8,8 @@ export type ValueFormat = 'json' | 'avro' | 'protobuf' | 'string' | 'bytes'
 export type TopicDirective = Readonly<{
   topic: string
   role: TopicRole
-  clientPrincipal: string
+  /** Whose credential it is used with; none where the cluster asks for none. */
+  clientPrincipal: string | undefined
   /** Type and payload version of a CloudEvent key; none means every event. */
   eventFilters: readonly Readonly<{ key: string; value: string }>[]
   metadata: Readonly<Record<string, string>>
