@@ -1,4 +1,5 @@
 /** What the orchestrator counts. */
+import type { House } from './house.ts'
 import type { Outcome } from './result.ts'
 
 export type ProbeMetrics = Readonly<{
@@ -19,7 +20,29 @@ export type ProbeMetrics = Readonly<{
   /** Actors of tests that ended unasked, and starts of the queue. */
   crashes: number
   recoveries: number
-  evidence_pending: number
-  commits: number
   forgotten: number
+  commits: number
 }>
+
+export function metricsOf({ seen, settings, tally, register }: House): ProbeMetrics {
+  const { schedule } = seen
+  const counts = schedule?.counts
+  return {
+    setup: counts?.Setup ?? 0,
+    loading: counts?.Loading ?? 0,
+    loaded: counts?.Loaded ?? 0,
+    testing: counts?.Testing ?? 0,
+    completed: counts?.Completed ?? 0,
+    exception: counts?.Exception ?? 0,
+    pending: schedule?.pending ?? 0,
+    slots: settings.slots,
+    initialized: tally.initialized,
+    started: tally.started,
+    refused: tally.refused,
+    outcomes: { ...tally.outcomes },
+    crashes: tally.crashes,
+    recoveries: tally.recoveries,
+    forgotten: tally.forgotten,
+    commits: register.commits,
+  }
+}

@@ -49,6 +49,7 @@ export type StartRefusal =
   | 'finished'
   | 'shutting-down'
   | 'never-started'
+  | 'not-finished'
   | 'evidence-pending'
 
 export type Started = Readonly<{
@@ -114,13 +115,16 @@ export type Extended = Readonly<{ testId: string; deadlineAt: number }>
 export type ModeChanged = Readonly<{ mode: QueueMode; running: number }>
 
 /** Where a test stands in line, as the queue knows it when it hands a request on. */
-export type Standing = Readonly<{ place: number; position?: number; estimateMs?: number }>
+export type Standing = Readonly<{ position?: number; estimateMs?: number }>
 
 export type GuardianMessage =
   | Readonly<{ type: 'initialize'; replyTo: Ref<Ref<QueueMessage> | ProbeFault> }>
   | Readonly<{ type: 'get-queue'; replyTo: Ref<Ref<QueueMessage> | ProbeFault> }>
   | Readonly<{ type: 'queue-ended'; ended: Ended }>
   | Readonly<{ type: 'recreate' }>
+
+/** Without a priority it has the one that it was initialized with. */
+export type WantedStart = Omit<StartOptions, 'priority'> & Readonly<{ priority?: number }>
 
 /** What clients want of the queue. */
 export type QueueRequest =
@@ -134,7 +138,7 @@ export type QueueRequest =
   | Readonly<{
       type: 'start-test'
       testId: string
-      options: StartOptions
+      options: WantedStart
       replyTo: Ref<Started | ProbeFault>
     }>
   | Readonly<{ type: 'test-status'; testId: string; replyTo: Ref<TestStatus | ProbeFault> }>
@@ -157,7 +161,7 @@ export type QueueRequest =
 /** What an execution tells the queue of itself. */
 export type TestNotice =
   | Readonly<{ type: 'test-initialized'; testId: string }>
-  | Readonly<{ type: 'test-loading'; testId: string }>
+  | Readonly<{ type: 'test-loading'; testId: string; priority: number; place: number }>
   | Readonly<{ type: 'test-loaded'; testId: string; exclusive: readonly string[] }>
   | Readonly<{ type: 'test-started'; testId: string }>
   | Readonly<{ type: 'test-completed'; testId: string; outcome: Outcome }>
@@ -166,14 +170,14 @@ export type TestNotice =
 
 export type QueueMessage =
   | QueueRequest
-  | TestNotice
+  /** `life` says which actor it is of; those of one that was followed by another come too late. */
+  | Readonly<{ type: 'test-notice'; life: number; notice: TestNotice }>
   | Readonly<{ type: 'recover' }>
-  /** The actor of a test has ended and had not said that it would. */
-  | Readonly<{ type: 'test-ended'; testId: string; actor: Ref<never>; ended: Ended }>
+  | Readonly<{ type: 'test-ended'; testId: string; life: number; ended: Ended }>
   | Readonly<{ type: 'not-confirmed'; testId: string }>
   /** A finished test is to be queued again; its record was read meanwhile. */
   | Readonly<{ type: 'revive-test'; record: TestRecord; replyTo: Ref<Started | ProbeFault> }>
-  | Readonly<{ type: 'sweep' }>
+  | Readonly<{ type: 'forget-old' }>
 
 export type ChildKind = 'block-storage' | 'vault' | 'cucumber' | 'producer' | 'consumer'
 export const CHILD_KINDS: readonly ChildKind[] = [
@@ -194,21 +198,27 @@ export type ChildNotice =
   | Readonly<{ type: 'progress'; progress: Progress }>
   | Readonly<{ type: 'test-complete'; result: RunResult }>
   | Readonly<{ type: 'evidence-stored'; files: readonly EvidenceFile[] }>
-  | Readonly<{ type: 'evidence-failed'; fault: Fault; files: readonly EvidenceFile[] }>
+  | Readonly<{ type: 'evidence-failed'; fault: Fault }>
 
 export type ExecutionMessage =
   | Readonly<{
       type: 'start'
       options: StartOptions
+      place: number
       standing: Standing
       replyTo: Ref<Started | ProbeFault>
     }>
-  | Readonly<{ type: 'retry'; standing: Standing; replyTo: Ref<Started | ProbeFault> }>
+  | Readonly<{
+      type: 'retry'
+      place: number
+      standing: Standing
+      replyTo: Ref<Started | ProbeFault>
+    }>
   | Readonly<{ type: 'cancel'; by?: string; replyTo: Ref<Cancelled | ProbeFault> }>
   | Readonly<{ type: 'extend'; ms: number; replyTo: Ref<Extended | ProbeFault> }>
   | Readonly<{
       type: 'get-status'
-      standing: Standing | undefined
+      standing: Standing
       replyTo: Ref<TestStatus | ProbeFault>
     }>
   | Readonly<{ type: 'start-testing' }>
@@ -220,7 +230,7 @@ export type ExecutionMessage =
 export type BlockStorageMessage =
   | Readonly<{ type: 'initialize'; bucket: string }>
   | Readonly<{ type: 'fetched'; fetched: Fetched }>
-  | Readonly<{ type: 'store-evidence'; bucket: string }>
+  | Readonly<{ type: 'store-evidence'; bucket: string; room: EventRoom | undefined }>
   | Readonly<{ type: 'stored'; files: readonly EvidenceFile[] }>
   | Readonly<{ type: 'failed'; during: 'fetch' | 'store'; error: unknown }>
   | Readonly<{ type: 'stop' }>
@@ -240,14 +250,13 @@ export type CucumberMessage =
       mask: Mask
     }>
   | Readonly<{ type: 'start-test'; room: EventRoom }>
-  | Readonly<{ type: 'progressed'; progress: Progress }>
   | Readonly<{ type: 'ran'; result: RunResult }>
   | Readonly<{ type: 'failed'; error: unknown }>
   | Readonly<{ type: 'stop' }>
 
 /** Of the producer and of the consumer alike. */
 export type EventsMessage =
-  | Readonly<{ type: 'initialize'; room: EventRoom; bundle: Bundle; security: Security }>
+  | Readonly<{ type: 'initialize'; room: EventRoom; security: Security }>
   | Readonly<{ type: 'opened' }>
   | Readonly<{ type: 'failed'; error: unknown }>
   | Readonly<{ type: 'start-test' }>

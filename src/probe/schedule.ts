@@ -93,18 +93,20 @@ export class Schedule {
     return entry !== undefined && this.#running.has(entry)
   }
 
-  placeOf(testId: string): number | undefined {
-    return this.#tests.get(testId)?.place
+  priorityOf(testId: string): number {
+    return this.#tests.get(testId)?.priority ?? 0
   }
 
   /** From 1, the next to run; undefined for one that is not in line. */
   position(testId: string): number | undefined {
     const entry = this.#tests.get(testId)
     if (entry === undefined || entry.lineIndex < 0) return undefined
-    let ahead = this.#lines[entry.priority]!.rank(entry)
-    for (let above = entry.priority + 1; above <= TEST_PRIORITY_MAX; above++)
-      ahead += this.#lines[above]!.size
-    return ahead + 1
+    return this.#above(entry.priority) + this.#lines[entry.priority]!.rank(entry) + 1
+  }
+
+  /** What it would be for one that joins now. */
+  lastPosition(priority: number): number {
+    return this.#above(priority) + this.#lines[priority]!.size + 1
   }
 
   /** How long whoever has this position will wait, if all take as long as those before. */
@@ -114,9 +116,9 @@ export class Schedule {
     return Math.round(Math.floor(ahead / this.options.slots) * this.#typicalMs)
   }
 
-  add(testId: string, state: RecordedState = 'Setup'): void {
+  add(testId: string, priority = 0, state: RecordedState = 'Setup'): void {
     assert(!this.#tests.has(testId), 'a test is added once')
-    this.#tests.set(testId, new Entry(testId, state))
+    this.#tests.set(testId, new Entry(testId, priority, state))
     this.#counts[state]++
   }
 
@@ -179,6 +181,13 @@ export class Schedule {
   noteDuration(ms: number): void {
     const before = this.#typicalMs ?? ms
     this.#typicalMs = before + LATEST_SHARE * (ms - before)
+  }
+
+  #above(priority: number): number {
+    let count = 0
+    for (let above = priority + 1; above <= TEST_PRIORITY_MAX; above++)
+      count += this.#lines[above]!.size
+    return count
   }
 
   #entry(testId: string): Entry {
@@ -266,7 +275,7 @@ export class Schedule {
 class Entry implements HeapItem, LineItem {
   readonly testId: string
   state: RecordedState
-  priority = 0
+  priority: number
   place = 0
   keys: readonly string[] = []
   isReady = false
@@ -277,8 +286,9 @@ class Entry implements HeapItem, LineItem {
   heapIndex = -1
   lineIndex = -1
 
-  constructor(testId: string, state: RecordedState) {
+  constructor(testId: string, priority: number, state: RecordedState) {
     this.testId = testId
+    this.priority = priority
     this.state = state
   }
 }

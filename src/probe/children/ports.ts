@@ -50,6 +50,8 @@ export interface EventRoom {
   ): Promise<AsyncDisposable>
   /** What steps may call. */
   services(): StepServices
+  /** What happens later is not evidence any more. Rejects if what happened could not be kept. */
+  seal(): Promise<void>
 }
 
 export type EventRoomOptions = Readonly<{
@@ -66,10 +68,29 @@ export type ChildPorts = Readonly<{
   bundleLimits: BundleLimits
   /** Checks features and directive; rejects with `bad-bundle`, or answers with it. */
   readBundle: (directory: string) => Promise<Bundle | Fault>
-  /** The files below a directory with their sizes and hashes, by relative name. */
-  listEvidence: (directory: string) => Promise<readonly EvidenceFile[]>
+  /** The last thing that is written; gives all files with their sizes and hashes, by relative name. */
+  sealEvidence: (directory: string) => Promise<readonly EvidenceFile[]>
   credentialsFor: (bundle: Bundle, mask: Mask, signal: AbortSignal) => Promise<Security>
   newMask: () => Mask
   openEvents: (options: EventRoomOptions) => EventRoom
   runner: Runner
 }>
+
+/** What the orchestrator itself needs besides. */
+export type ProbePorts = ChildPorts &
+  Readonly<{
+    /** A file of the evidence that was stored at the place of a bundle. */
+    readEvidence: (
+      bucket: string,
+      name: string,
+      signal: AbortSignal,
+    ) => Promise<AsyncIterable<Uint8Array>>
+    /** Takes a bundle; its path is a bucket. */
+    receiveUpload: (
+      testId: string,
+      stream: AsyncIterable<Uint8Array>,
+      options: Readonly<{ contentType: string; signal: AbortSignal }>,
+    ) => Promise<Readonly<{ path: string }> | Fault>
+    /** What was uploaded for a test that is forgotten. */
+    removeUpload: (testId: string) => Promise<void>
+  }>

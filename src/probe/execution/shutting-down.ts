@@ -1,0 +1,64 @@
+/**
+ * ShuttingDown: what ended the test is written and answered first, then the children end, and when none
+ * is left the queue is told and the actor ends. Children that take too long are not waited for.
+ */
+import { stay } from '../../kernel/index.ts'
+import { CHILDREN_END_MS } from '../limits.ts'
+import type { CucumberMessage } from '../protocol.ts'
+import type { TestEvent } from '../record.ts'
+import {
+  limited,
+  withoutChild,
+  written,
+  type Data,
+  type ExecutionState,
+  type Life,
+  type Step,
+} from './data.ts'
+import { exceptionEvents } from './finished.ts'
+import { childOf } from './loading.ts'
+import { otherwise } from './otherwise.ts'
+
+export function shuttingDownState(life: Life): ExecutionState {
+  return {
+    async enter(ctx, data) {
+      const { arrival } = data
+      const events = eventsOf(life, data)
+      const after = events.length > 0 ? await written(life, ctx, data, events) : data
+      ctx.timers.cancel('store')
+      if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })
+      if (after.children.size === 0) return gone(life, after)
+      for (const kind of after.children.keys())
+        childOf<CucumberMessage>(after, kind)?.tell({ type: 'stop' })
+      const endMs = life.house.settings.graceMs + CHILDREN_END_MS
+      return stay(limited(life, ctx, after, 'ShuttingDown', endMs))
+    },
+    on(_ctx, data, message) {
+      switch (message.type) {
+        case 'child-ended': {
+          const after = withoutChild(data, message.kind, message.actor)
+          return after.children.size === 0 ? gone(life, after) : stay(after)
+        }
+        case 'overdue':
+          if (message.state !== 'ShuttingDown') return stay(data)
+          life.log.error('parts of a test do not end', { parts: [...data.children.keys()] })
+          return gone(life, data)
+        default:
+          return otherwise(life, data, 'ShuttingDown', message)
+      }
+    },
+  }
+}
+
+function eventsOf(life: Life, data: Data): readonly TestEvent[] {
+  const { arrival } = data
+  if (arrival.type !== 'cancel') return exceptionEvents(life, data)
+  const { by } = arrival
+  return [{ type: 'cancelled', at: life.house.register.now(), ...(by !== undefined && { by }) }]
+}
+
+function gone({ queue, testId }: Life, { record }: Data): Step {
+  const outcome = record?.outcome
+  queue.tell({ type: 'test-stopping', testId, ...(outcome !== undefined && { outcome }) })
+  return 'stopped'
+}

@@ -1,0 +1,49 @@
+/** The test orchestrator: tests are queued, run one after the other, and leave evidence. */
+export { createProbe, type CreateProbeOptions } from './create-probe.ts'
+export type {
+  ChangesOptions,
+  InitializeOptions,
+  ListTestsOptions,
+  Probe,
+  StartTestOptions,
+  TestChange,
+  TestPage,
+  UploadOptions,
+} from './probe.ts'
+export type { ProbeMetrics } from './metrics.ts'
+export type { ProbeSettings } from './options.ts'
+export type { Policy } from './schedule.ts'
+export type {
+  Cancelled,
+  Extended,
+  Initialized,
+  ModeChanged,
+  ProbeFault,
+  ProbeFaultCode,
+  QueueMode,
+  QueueStatus,
+  Standing,
+  Started,
+  StartRefusal,
+  TestState,
+  TestStatus,
+} from './protocol.ts'
+export type {
+  EvidenceFile,
+  EvidenceState,
+  RecordedState,
+  StartOptions,
+  TestError,
+  TestEvent,
+} from './record.ts'
+export type { FailedScenario, Outcome, RunResult } from './result.ts'
+export type {
+  ChildPorts,
+  EventRoom,
+  EventRoomOptions,
+  Fetched,
+  ProbePorts,
+  Security,
+  StagedTest,
+  Staging,
+} from './children/ports.ts'
