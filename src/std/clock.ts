@@ -63,6 +63,11 @@ export const systemClock: Clock = clockOver({
   },
 })
 
+/** Wall time as people and other programs write it, such as `2026-01-01T00:00:00.000Z`. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
 /** Runs the callback once I/O that is already pending has had its turn. */
 export function afterIo(callback: () => void): void {
   setImmediate(callback)

@@ -1,6 +1,6 @@
 /** Small things with no opinion about actors. */
 export { assert, AssertionFailure, unreachable } from './assert.ts'
-export { afterIo, afterTurn, systemClock, type Clock, type Timer } from './clock.ts'
+export { afterIo, afterTurn, isoTime, systemClock, type Clock, type Timer } from './clock.ts'
 export { Deque } from './deque.ts'
 export { Accident, fault, isFault, type Fault, type FaultDetail } from './fault.ts'
 export { FleetingMap } from './fleeting-map.ts'

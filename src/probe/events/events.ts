@@ -54,6 +54,8 @@ export interface EventCluster extends AsyncDisposable {
   /** Creates it unless it is there; true if it was not. */
   createTopic(topic: string, partitions: number, credentials: Credentials): Promise<boolean>
   deleteTopic(topic: string, credentials: Credentials): Promise<void>
+  /** How many events of a topic a group has not consumed yet, as far as it has committed. */
+  lag(topic: string, group: string, credentials: Credentials): Promise<number>
   producer(options: ProducerOptions): Promise<EventProducer>
   consumer(options: ConsumerOptions): Promise<EventConsumer>
 }

@@ -9,14 +9,13 @@ export type SchemaType = 'avro' | 'protobuf' | 'json'
 
 export type SchemaText = Readonly<{ type: SchemaType; text: string }>
 export type RegisteredSchema = SchemaText & Readonly<{ id: number }>
+export type SchemaVersion = RegisteredSchema & Readonly<{ version: number }>
 
 export interface SchemaRegistry {
   byId(id: number): Promise<RegisteredSchema | undefined>
-  bySubject(
-    subject: string,
-    version: number | 'latest',
-  ): Promise<(RegisteredSchema & Readonly<{ version: number }>) | undefined>
-  /** The same text registered again has the same id. */
+  /** Versions count from 1. */
+  bySubject(subject: string, version: number | 'latest'): Promise<SchemaVersion | undefined>
+  /** Answers with its id; the same text registered again has the same one. */
   register(subject: string, schema: SchemaText): Promise<number>
 }
 

@@ -1,0 +1,167 @@
+/**
+ * One consumer of Kafka: ready when it has its partitions and the place to begin in each.
+ *
+ * The places are asked for before it joins its group, and it is put there itself, so it does not matter
+ * when the broker hands out partitions or how often. After a break it goes on behind the last event it
+ * has handed out: none is missed and none comes twice. It is lost when a break lasts too long, or when
+ * trying again cannot help.
+ */
+import type { Admin, Consumer, EachMessagePayload, IHeaders } from 'kafkajs'
+
+import { afterTurn } from '../../std/index.ts'
+import type { ConsumerOptions, EventConsumer } from './events.ts'
+import { KAFKA_RETRY, type KafkaConnection, type KafkaWorld } from './kafka-connection.ts'
+import { kafkaAccident, within } from './kafka-faults.ts'
+
+/** How long a consumer may be without its brokers before it is given up. */
+export const KAFKA_LOST_MS = 60_000
+/** Offsets are committed after so many events, and no later than so soon. */
+export const COMMIT_EVENTS_MAX = 20
+export const COMMIT_MS_MAX = 1_000
+
+const SESSION_MS = 30_000
+const HEARTBEAT_MS = 3_000
+/** How long a broker holds a request for events when there are none; closing has to wait for it. */
+const FETCH_WAIT_MS = 250
+const CLOSE_MS = 5_000
+
+type Ready = <T>(work: () => Promise<T>) => Promise<T>
+
+export async function openKafkaConsumer(
+  connection: KafkaConnection,
+  options: ConsumerOptions,
+  world: KafkaWorld,
+  ready: Ready,
+): Promise<EventConsumer> {
+  let lastAliveMs = world.clock.monotonic()
+  const client = await connection.client()
+  const consumer = client.consumer({
+    groupId: options.group,
+    allowAutoTopicCreation: false,
+    sessionTimeout: SESSION_MS,
+    heartbeatInterval: HEARTBEAT_MS,
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    retry: {
+      ...KAFKA_RETRY,
+      restartOnFailure: async () => world.clock.monotonic() - lastAliveMs < KAFKA_LOST_MS,
+    },
+  })
+  const alive = (): void => {
+    lastAliveMs = world.clock.monotonic()
+  }
+  consumer.on('consumer.heartbeat', alive)
+  consumer.on('consumer.fetch', alive)
+  const reading = new Reading(consumer, options, world)
+  try {
+    await ready(async () => reading.open(await connection.admin()))
+  } catch (error) {
+    afterTurn(() => void reading[Symbol.asyncDispose]())
+    throw error
+  }
+  return reading
+}
+
+class Reading implements EventConsumer {
+  readonly #consumer: Consumer
+  readonly #options: ConsumerOptions
+  readonly #world: KafkaWorld
+  /** The next offset of each partition that is known here. */
+  readonly #next = new Map<number, bigint>()
+  readonly #ready = Promise.withResolvers<void>()
+  #held: ReadonlySet<number> | undefined
+  #isClosed = false
+
+  constructor(consumer: Consumer, options: ConsumerOptions, world: KafkaWorld) {
+    this.#consumer = consumer
+    this.#options = options
+    this.#world = world
+  }
+
+  async open(admin: Admin): Promise<void> {
+    const { topic } = this.#options
+    await this.#findPlaces(admin)
+    await this.#consumer.connect()
+    await this.#consumer.subscribe({ topic, fromBeginning: true })
+    this.#consumer.on('consumer.group_join', ({ payload }) => {
+      this.#onJoined(payload.memberAssignment[topic] ?? [])
+    })
+    this.#consumer.on('consumer.crash', ({ payload: { error, restart } }) => {
+      if (this.#held === undefined) this.#ready.reject(error)
+      else if (!restart) this.#onLost(error)
+    })
+    await this.#consumer.run({
+      autoCommit: true,
+      autoCommitThreshold: COMMIT_EVENTS_MAX,
+      autoCommitInterval: COMMIT_MS_MAX,
+      eachMessage: async (payload) => this.#onMessage(payload),
+    })
+    await this.#ready.promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    const { clock, log, mask } = this.#world
+    try {
+      await within(this.#consumer.disconnect(), { clock, ms: CLOSE_MS })
+    } catch (error) {
+      log.warn('a consumer of Kafka was not closed in time', {
+        topic: this.#options.topic,
+        error: mask.text(String(error)),
+      })
+    }
+  }
+
+  /** Where the group was, if it was there before; else the beginning or the end of each partition. */
+  async #findPlaces(admin: Admin): Promise<void> {
+    const { topic, group, from } = this.#options
+    const ends = await admin.fetchTopicOffsets(topic)
+    const [committed] = await admin.fetchOffsets({ groupId: group, topics: [topic] })
+    for (const { partition, high, low } of ends) {
+      const at = committed?.partitions.find((each) => each.partition === partition)?.offset ?? '-1'
+      if (at === '-1') this.#next.set(partition, BigInt(from === 'latest' ? high : low))
+    }
+  }
+
+  /** Called before anything is fetched. */
+  #onJoined(partitions: readonly number[]): void {
+    for (const partition of partitions) {
+      const offset = this.#next.get(partition)
+      const isOurs = this.#held === undefined || this.#held.has(partition)
+      if (offset === undefined || !isOurs) this.#next.delete(partition)
+      else this.#consumer.seek({ topic: this.#options.topic, partition, offset: String(offset) })
+    }
+    this.#held = new Set(partitions)
+    this.#ready.resolve()
+  }
+
+  #onMessage({ topic, partition, message }: EachMessagePayload): void {
+    const offset = BigInt(message.offset)
+    if (this.#isClosed || offset < (this.#next.get(partition) ?? 0n)) return
+    this.#next.set(partition, offset + 1n)
+    this.#options.onEvent({
+      topic,
+      partition,
+      offset: message.offset,
+      at: Number(message.timestamp),
+      key: message.key ?? undefined,
+      value: message.value ?? undefined,
+      headers: headersOf(message.headers ?? {}),
+    })
+  }
+
+  #onLost(error: unknown): void {
+    if (this.#isClosed) return
+    const { topic, onLost } = this.#options
+    onLost(kafkaAccident(error, `go on consuming ${topic}`, this.#world.mask))
+  }
+}
+
+/** Of a header that is there several times the last one counts. */
+function headersOf(headers: IHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      String((Array.isArray(value) ? value.at(-1) : value) ?? ''),
+    ]),
+  )
+}
