@@ -19,6 +19,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   broker: ['std', 'kernel', 'journal', 'http'],
   stock: ['std', 'kernel', 'entity', 'http'],
   probe: ['std', 'kernel', 'journal', 'entity', 'http'],
+  steps: ['probe'], // what step definitions of a bundle import
   console: ['std', 'kernel', 'http', 'broker', 'stock', 'probe'],
   server: ['std', 'kernel', 'journal', 'entity', 'http', 'broker', 'stock', 'probe', 'console'],
   testkit: ['std', 'kernel', 'journal', 'entity', 'http'], // imported by tests and examples only
@@ -32,6 +33,7 @@ const INSIDERS: Readonly<Record<string, string>> = {
   'test/stock/': 'stock',
   'test/probe/': 'probe',
   'test/sqs/': 'broker',
+  'src/steps/': 'probe', // steps must not load the rest of it
   'src/testkit/given': 'entity',
   'src/testkit/replay': 'entity',
 }
@@ -45,6 +47,9 @@ const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: bool
   { name: 'pino', folder: 'server', typeOnly: false },
   { name: 'yaml', folder: 'server', typeOnly: false },
   { name: 'yaml', folder: 'probe', typeOnly: false },
+  { name: '@cucumber/cucumber', folder: 'steps', typeOnly: false },
+  { name: '@cucumber/cucumber', folder: 'probe', typeOnly: false },
+  { name: '@cucumber/cucumber/api', folder: 'probe', typeOnly: false },
   { name: '@cucumber/gherkin', folder: 'probe', typeOnly: false },
   { name: '@cucumber/tag-expressions', folder: 'probe', typeOnly: false },
   { name: 'yauzl', folder: 'probe', typeOnly: false },
@@ -74,6 +79,7 @@ const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly
     what: 'fetch',
     code: /(?<![.\w$#])fetch\s*\(/,
     granted: [
+      'src/probe/steps/http-service.ts', // on behalf of steps
       'src/http/jwks.ts',
       'src/probe/secrets/vault.ts',
       'src/probe/storage/storage.ts', // a method of that name, as in the two below
@@ -96,6 +102,7 @@ const NODE_FREE: ReadonlySet<string> = new Set([
 ])
 
 const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
+  'node:child_process': ['src/probe/runner/'],
   'node:crypto': [
     'src/std/random.ts',
     'src/journal/fingerprint.ts',
@@ -107,6 +114,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/broker/sending.ts', // what a message is known by
     'src/broker/sqs/', // signatures, receipts and the MD5s that clients check
     'src/probe/secrets/file.ts', // the encrypted file
+    'src/probe/evidence/digest.ts',
   ],
   'node:fs': [
     'src/http/jwks.ts', // a key set in a file
@@ -115,20 +123,39 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/probe/bundle/',
     'src/probe/storage/',
     'src/probe/secrets/',
+    'src/probe/runner/',
+    'src/probe/evidence/',
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
   'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
   'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
-  'node:module': ['src/http/app.ts', 'src/server/main.ts'], // fastify when it is needed, all sooner
-  'node:net': ['src/http/connections.ts', 'src/server/'],
-  'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine
+  'node:module': [
+    'src/http/app.ts', // fastify when it is needed
+    'src/server/main.ts', // all sooner
+    'src/probe/runner/', // where packages are, and which of them steps get
+    'src/probe/evidence/reports-thread.ts',
+  ],
+  'node:net': ['src/http/connections.ts', 'src/server/', 'src/probe/runner/'],
+  'node:os': [
+    'src/journal/sqlite/opening.ts', // the name of the machine
+    'src/server/doctor/data.ts',
+    'src/probe/runner/', // where temporary files go
+  ],
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
   'node:sqlite': ['src/journal/sqlite/'],
-  'node:stream': ['src/probe/storage/'],
-  'node:stream/promises': ['src/probe/storage/'],
+  'node:readline': ['src/probe/evidence/reports-thread.ts'],
+  'node:stream': ['src/probe/storage/', 'src/probe/runner/', 'src/probe/evidence/'],
+  'node:stream/promises': ['src/probe/storage/', 'src/probe/evidence/'],
+  'node:string_decoder': ['src/probe/runner/log-lines.ts'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it
-  'node:worker_threads': ['src/kernel/internal/watchdog', 'src/journal/sqlite/'],
+  'node:worker_threads': [
+    'src/kernel/internal/watchdog',
+    'src/journal/sqlite/',
+    'src/probe/runner/',
+    'src/probe/steps/asking.ts',
+    'src/probe/evidence/',
+  ],
   'node:zlib': ['src/journal/', 'src/testkit/', 'src/probe/storage/unzip.ts'], // crc32
 }
 
