@@ -42,6 +42,16 @@ async function wordsIn(...args: Parameters<typeof findingsIn>): Promise<readonly
 
 const withDirective = (yaml: string): Files => ({ 'features/a.feature': FEATURE, [D]: yaml })
 
+const long = (lines: number): string => FEATURE.padEnd(FEATURE.length + lines - 4, '\n')
+
+const topics = (count: number): string =>
+  JSON.stringify({
+    topics: Array.from({ length: count }, (_, n) => ({ topic: `t${n}`, role: 'consumer' })),
+  })
+
+const features = (count: number): Files =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`features/${n}.feature`, FEATURE]))
+
 describe('readBundle', () => {
   test('a bundle is its features and what holds without a directive file', async () => {
     const bundle = await good({
@@ -397,7 +407,6 @@ describe('a bad bundle', () => {
   })
 
   test('with features of too many lines is refused', async () => {
-    const long = (lines: number): string => FEATURE.padEnd(FEATURE.length + lines - 4, '\n')
     const some = (count: number): Files =>
       Object.fromEntries(
         Array.from({ length: count }, (_, n) => [`features/${n}.feature`, long(FEATURE_LINES_MAX)]),
@@ -416,10 +425,6 @@ describe('a bad bundle', () => {
   })
 
   test('with too many topics or features is refused', async () => {
-    const topics = (count: number): string =>
-      JSON.stringify({
-        topics: Array.from({ length: count }, (_, n) => ({ topic: `t${n}`, role: 'consumer' })),
-      })
     assert.equal(
       (await good(withDirective(topics(TOPICS_MAX)))).directive.topics.length,
       TOPICS_MAX,
@@ -428,10 +433,6 @@ describe('a bad bundle', () => {
       `${D}:1: topics has 101 entries`,
     ])
 
-    const features = (count: number): Files =>
-      Object.fromEntries(
-        Array.from({ length: count }, (_, n) => [`features/${n}.feature`, FEATURE]),
-      )
     assert.equal((await good(features(FEATURES_MAX))).features.length, FEATURES_MAX)
     assert.deepEqual(await wordsIn(features(FEATURES_MAX + 1)), [
       'features/: it has 1001 features, and 1000 is the most',

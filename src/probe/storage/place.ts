@@ -48,8 +48,9 @@ function s3Place(path: string, rest: string): Place {
 
 function fromUrl(path: string): string {
   try {
-    return fileURLToPath(path)
+    if (path.startsWith('file://')) return fileURLToPath(path)
   } catch {
-    throw badPath(path, 'it is no URL of a directory')
+    // It names another machine, or has a slash in disguise.
   }
+  throw badPath(path, 'it is no URL of a directory')
 }
