@@ -10,7 +10,7 @@ import { Deque } from '../std/index.ts'
 import { CHANGES_MAX } from './limits.ts'
 import type { ChangesOptions, TestChange } from './probe.ts'
 import type { TestEvent } from './record.ts'
-import { testOfStream } from './register.ts'
+import { eventOf, testOfStream } from './register.ts'
 import type { Progress } from './runner/runner.ts'
 
 const PAGE = 1_000
@@ -82,12 +82,11 @@ export class Changes {
       if (page.length === 0) return
       for (const { stream, position, data } of page) {
         const testId = testOfStream(stream)
-        const event = (): TestEvent => JSON.parse(data) as TestEvent
-        yield {
-          at: position,
-          change:
-            testId === undefined ? undefined : { type: 'event', testId, position, event: event() },
-        }
+        const change: TestChange | undefined =
+          testId === undefined
+            ? undefined
+            : { type: 'event', testId, position, event: eventOf(data) }
+        yield { at: position, change }
         after = position
       }
     }
@@ -124,9 +123,9 @@ class Reader {
         signal.removeEventListener('abort', wake)
         resolve()
       }
-      if (signal.aborted) return void resolve()
       this.#wake = wake
-      signal.addEventListener('abort', wake)
+      if (signal.aborted) wake()
+      else signal.addEventListener('abort', wake)
     })
   }
 }

@@ -53,8 +53,8 @@ const DEFAULTS: ProbeSettings = {
   retentionTests: RETENTION_TESTS_DEFAULT,
 }
 
-/** The most each may be; the least is 1. */
-const MOST: Readonly<Partial<Record<keyof ProbeSettings, number>>> = {
+/** The most each number may be; the least is 1. */
+const MOST = {
   slots: TEST_SLOTS_MAX,
   depth: DEPTH_MAX,
   setupMs: TESTING_MS_MAX,
@@ -66,14 +66,29 @@ const MOST: Readonly<Partial<Record<keyof ProbeSettings, number>>> = {
   attempts: Infinity,
   retentionMs: Infinity,
   retentionTests: Infinity,
-}
+} as const
+
+const NUMBERS = [
+  'slots',
+  'depth',
+  'setupMs',
+  'loadingMs',
+  'testingMs',
+  'completedMs',
+  'exceptionMs',
+  'graceMs',
+  'attempts',
+  'retentionMs',
+  'retentionTests',
+] as const satisfies readonly (keyof typeof MOST)[]
 
 /** Throws `bad-option` for what cannot be. */
 export function settingsOf(given: Partial<ProbeSettings> = {}): ProbeSettings {
   const settings = { ...DEFAULTS, ...given }
-  for (const [option, most] of Object.entries(MOST)) {
-    const value: unknown = settings[option as keyof ProbeSettings]
-    const isWhole = typeof value === 'number' && (Number.isInteger(value) || value === Infinity)
+  for (const option of NUMBERS) {
+    const value = settings[option]
+    const most = MOST[option]
+    const isWhole = Number.isInteger(value) || value === Infinity
     if (!isWhole || value < 1 || value > most) throw bad(option, value, `from 1 to ${most}`)
   }
   if (settings.policy !== 'first-ready' && settings.policy !== 'strict')

@@ -74,6 +74,7 @@ class QueueActor {
 
   #handle(message: QueueMessage): undefined | Promise<undefined> {
     const core = this.#core
+    if (isRequest(message)) return route(core, message)
     switch (message.type) {
       case 'test-notice':
         return noticed(core, message)
@@ -90,7 +91,7 @@ class QueueActor {
       case 'recover':
         return core.process()
       default:
-        return isRequest(message) ? route(core, message) : unreachable(message)
+        return unreachable(message)
     }
   }
 }

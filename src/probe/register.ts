@@ -76,10 +76,13 @@ export class Register {
     const appending = this.#append(testId, record, events, request)
     const settling = appending.catch(() => undefined)
     this.#inFlight.set(testId, settling)
-    void settling.then(() => {
-      if (this.#inFlight.get(testId) === settling) this.#inFlight.delete(testId)
-    })
+    void this.#forgetSettled(testId, settling)
     return appending
+  }
+
+  async #forgetSettled(testId: string, settling: Promise<unknown>): Promise<void> {
+    await settling
+    if (this.#inFlight.get(testId) === settling) this.#inFlight.delete(testId)
   }
 
   /** Settles when nothing is on its way that was appended before. */
@@ -91,7 +94,7 @@ export class Register {
   async read(testId: string): Promise<TestRecord | undefined> {
     await this.settled(testId)
     const [found] = await this.#journal.getRecords(TESTS, [testId])
-    return found === undefined ? undefined : parse<TestRecord>(found.value)
+    return found === undefined ? undefined : recordFrom(found.value)
   }
 
   /** Those that have not ended, or whose evidence is not stored. */
@@ -106,7 +109,7 @@ export class Register {
       if (page.length === 0) return found
       const ids = page.map(({ key }) => key)
       for (const { value } of await this.#journal.getRecords(TESTS, ids))
-        found.push(parse<TestRecord>(value))
+        found.push(recordFrom(value))
       after = ids.at(-1)
     }
   }
@@ -128,7 +131,7 @@ export class Register {
       scanned += page.length
       const keyOf = new Map(page.map(({ key, value }) => [value, key]))
       for (const { key, value } of await this.#journal.getRecords(TESTS, [...keyOf.keys()])) {
-        const record = parse<TestRecord>(value)
+        const record = recordFrom(value)
         if (!isWanted(record)) continue
         records.push(record)
         if (records.length === limit) return { records, next: keyOf.get(key) }
@@ -171,7 +174,7 @@ export class Register {
     for (let after = 0; ;) {
       const page = await this.#journal.readStream(STREAM + testId, { after, limit: PAGE })
       if (page.length === 0) return events
-      for (const { data } of page) events.push(parse<TestEvent>(data))
+      for (const { data } of page) events.push(eventOf(data))
       after += page.length
     }
   }
@@ -213,8 +216,7 @@ export class Register {
       },
       () => this.#lookUp(STREAM + testId, version, events.length),
     )
-    if (result.type === 'duplicate')
-      return { type: 'duplicate', testId: parse<string>(result.response) }
+    if (result.type === 'duplicate') return { type: 'duplicate', testId: result.response }
     if (result.type === 'mismatch') return { type: 'mismatch', fields: result.fields }
     this.onAppended(testId, events, result.position)
     return { type: 'appended', record: after, position: result.position }
@@ -281,9 +283,20 @@ export class Register {
   }
 }
 
+/** An event as it was written. */
+export function eventOf(data: string): TestEvent {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only events are written to its streams
+  return JSON.parse(data) as TestEvent
+}
+
 /** The test of a stream; undefined where it is of somebody else. */
 export function testOfStream(stream: string): string | undefined {
   return stream.startsWith(STREAM) ? stream.slice(STREAM.length) : undefined
+}
+
+function recordFrom(value: string): TestRecord {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only records are written there
+  return JSON.parse(value) as TestRecord
 }
 
 function recordsOf(
@@ -316,12 +329,8 @@ function ledgerOf(testId: string, { id, content }: Request): LedgerEntry {
   return {
     key: `probe-request-${id}`,
     fingerprint: fingerprintOf(content),
-    response: JSON.stringify(testId),
+    response: testId,
   }
-}
-
-function parse<T>(text: string): T {
-  return JSON.parse(text) as T
 }
 
 function takenOver(): ProbeFault {

@@ -32,7 +32,9 @@ export class Request implements Ref<unknown> {
   }
 
   tell(answer: unknown): Refusal | undefined {
-    return this.#among.delete(this) ? this.#replyTo.tell(answer as never) : undefined
+    if (!this.#among.delete(this)) return undefined
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever has it knows its type
+    return this.#replyTo.tell(answer as never)
   }
 }
 

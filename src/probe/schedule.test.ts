@@ -95,6 +95,15 @@ function play(policy: Policy, slots: number, steps: readonly Step[]): void {
   }
 }
 
+function filled(policy: Policy, slots = 1): Schedule {
+  const schedule = new Schedule({ slots, policy, depth: 3 })
+  for (const [at, id] of ['a', 'b', 'c'].entries()) {
+    schedule.add(id)
+    schedule.enqueue(id, 0, at)
+  }
+  return schedule
+}
+
 describe('a schedule', () => {
   for (const policy of ['first-ready', 'strict'] as const)
     test(`picks as one that looks at all of them, ${policy}`, () => {
@@ -107,15 +116,6 @@ describe('a schedule', () => {
         { numRuns: 1_000 },
       )
     })
-
-  function filled(policy: Policy, slots = 1): Schedule {
-    const schedule = new Schedule({ slots, policy, depth: 3 })
-    for (const [at, id] of ['a', 'b', 'c'].entries()) {
-      schedule.add(id)
-      schedule.enqueue(id, 0, at)
-    }
-    return schedule
-  }
 
   test('lets a later test go that is ready first, unless it is strict', () => {
     const loose = filled('first-ready')

@@ -1,6 +1,7 @@
 /** The world of a test orchestrator, made up: everything succeeds at once unless a test says otherwise. */
 import type { Bundle, Directive } from '../../src/probe/bundle/directive.ts'
 import type { ProbePorts, StagedTest } from '../../src/probe/children/ports.ts'
+import type { EvidenceFile } from '../../src/probe/record.ts'
 import type { RunResult } from '../../src/probe/result.ts'
 import type { Run, RunHooks, RunJob } from '../../src/probe/runner/runner.ts'
 import { Accident, fault } from '../../src/std/index.ts'
@@ -29,7 +30,7 @@ export const FAILED: RunResult = {
   failedScenarios: [{ name: 'a', location: 'features/a.feature:3', error: 'expected 1, got 2' }],
 }
 
-export const FILES = [{ name: 'cucumber.json', bytes: 2, sha256: 'ab' }]
+export const FILES: readonly EvidenceFile[] = [{ name: 'cucumber.json', bytes: 2, sha256: 'ab' }]
 
 export const DIRECTIVE: Directive = {
   topics: [],

@@ -82,8 +82,8 @@ export class Scene implements AsyncDisposable {
     await this.town.until(this.probe.close())
   }
 
-  until<T>(promise: Promise<T | Fault>): Promise<T> {
-    return this.town.until(promise).then(granted)
+  async until<T>(promise: Promise<T>): Promise<Exclude<T, Fault>> {
+    return granted(await this.town.until(promise))
   }
 
   async refused(promise: Promise<unknown>): Promise<Fault> {
@@ -139,7 +139,8 @@ export async function scene(options: SceneOptions = {}): Promise<Scene> {
   return made
 }
 
-export function granted<T>(answer: T | Fault): T {
+export function granted<T>(answer: T): Exclude<T, Fault> {
   if (isFault(answer)) assert.fail(`refused: ${answer.code}: ${answer.message}`)
-  return answer
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is left when it is no fault
+  return answer as Exclude<T, Fault>
 }

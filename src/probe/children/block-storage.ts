@@ -4,7 +4,7 @@
  * The directories are gone when the actor has ended, whatever ended it, with one exception: evidence
  * that is still to be stored stays where it is unless the actor was told to stop.
  */
-import { receive, setup, type Behavior } from '../../kernel/index.ts'
+import { receive, setup, type Behavior, type Context } from '../../kernel/index.ts'
 import { Accident, isFault, unreachable } from '../../std/index.ts'
 import type { BlockStorageMessage } from '../protocol.ts'
 import type { EvidenceFile } from '../record.ts'
@@ -12,94 +12,107 @@ import { faultOf, notReady, tellFailed, type ChildOptions } from './child.ts'
 import type { EventRoom, Fetched, StagedTest } from './ports.ts'
 
 export function blockStorage(options: ChildOptions): Behavior<BlockStorageMessage> {
-  const { testId, parent, ports, log } = options
   return setup((ctx) => {
-    const { signal } = ctx
-    let staged: StagedTest | undefined
-    let work: Promise<unknown> | undefined
-    let isOwed = false
-
-    return receive(
-      (_ctx, message) => {
-        switch (message.type) {
-          case 'initialize':
-            if (work !== undefined) return undefined
-            return begin('fetch', load(message.bucket), (fetched) => ({
-              type: 'fetched',
-              fetched,
-            }))
-          case 'fetched':
-            parent.tell({ type: 'bundle-fetched', fetched: message.fetched })
-            parent.tell({ type: 'child-ready', kind: 'block-storage' })
-            return undefined
-          case 'store-evidence':
-            isOwed = true
-            return begin('store', store(message.bucket, message.room), (files) => ({
-              type: 'stored',
-              files,
-            }))
-          case 'stored':
-            isOwed = false
-            parent.tell({ type: 'evidence-stored', files: message.files })
-            return undefined
-          case 'failed':
-            if (message.during === 'fetch')
-              return tellFailed(options, 'block-storage', message.error)
-            parent.tell({ type: 'evidence-failed', fault: faultOf(message.error) })
-            return undefined
-          case 'stop':
-            isOwed = false
-            return 'stopped'
-          default:
-            return unreachable(message)
-        }
-      },
-      { onStop: clear },
-    )
-
-    function begin<T>(
-      during: 'fetch' | 'store',
-      promise: Promise<T>,
-      onValue: (value: T) => BlockStorageMessage,
-    ): undefined {
-      work = promise.catch(() => undefined)
-      ctx.pipe(promise, onValue, (error) => ({ type: 'failed', during, error }))
-      return undefined
-    }
-
-    async function load(bucket: string): Promise<Fetched> {
-      staged = await ports.staging.open(testId)
-      const { bundle: directory, evidence } = staged
-      await ports.storage.fetch(bucket, directory, { limits: ports.bundleLimits, signal })
-      const bundle = await ports.readBundle(directory)
-      if (isFault(bundle)) throw new Accident(bundle)
-      return { bundle, evidence }
-    }
-
-    async function store(
-      bucket: string,
-      room: EventRoom | undefined,
-    ): Promise<readonly EvidenceFile[]> {
-      staged ??= await ports.staging.reopen(testId)
-      if (staged === undefined) throw notReady('block-storage', 'store evidence')
-      await room?.seal().catch((error: unknown) => {
-        log.warn('events of a test are missing in its evidence', { error: String(error) })
-      })
-      const files = await ports.sealEvidence(staged.evidence)
-      const names = files.map(({ name }) => name)
-      await ports.storage.store(bucket, staged.evidence, names, { signal })
-      return files
-    }
-
-    /** What is under way may still be making the directories. */
-    async function clear(): Promise<void> {
-      await work
-      if (isOwed) return
-      try {
-        await staged?.remove()
-      } catch (error) {
-        log.error('the directories of a test could not be removed', { error: String(error) })
-      }
-    }
+    const actor = new BlockStorageActor(ctx, options)
+    return receive((_ctx, message) => actor.take(message), { onStop: () => actor.clear() })
   })
+}
+
+class BlockStorageActor {
+  readonly #ctx: Context<BlockStorageMessage>
+  readonly #options: ChildOptions
+  readonly #signal: AbortSignal
+  #staged: StagedTest | undefined
+  #work: Promise<unknown> | undefined
+  #isOwed = false
+
+  constructor(ctx: Context<BlockStorageMessage>, options: ChildOptions) {
+    this.#ctx = ctx
+    this.#options = options
+    this.#signal = ctx.signal
+  }
+
+  take(message: BlockStorageMessage): undefined | 'stopped' {
+    const { parent } = this.#options
+    switch (message.type) {
+      case 'initialize':
+        if (this.#work === undefined)
+          this.#begin('fetch', this.#load(message.bucket), (fetched) => ({
+            type: 'fetched',
+            fetched,
+          }))
+        return undefined
+      case 'fetched':
+        parent.tell({ type: 'bundle-fetched', fetched: message.fetched })
+        parent.tell({ type: 'child-ready', kind: 'block-storage' })
+        return undefined
+      case 'store-evidence':
+        this.#isOwed = true
+        this.#begin('store', this.#store(message.bucket, message.room), (files) => ({
+          type: 'stored',
+          files,
+        }))
+        return undefined
+      case 'stored':
+        this.#isOwed = false
+        parent.tell({ type: 'evidence-stored', files: message.files })
+        return undefined
+      case 'failed':
+        if (message.during === 'fetch')
+          return tellFailed(this.#options, 'block-storage', message.error)
+        parent.tell({ type: 'evidence-failed', fault: faultOf(message.error) })
+        return undefined
+      case 'stop':
+        this.#isOwed = false
+        return 'stopped'
+      default:
+        return unreachable(message)
+    }
+  }
+
+  /** What is under way may still be making the directories. */
+  async clear(): Promise<void> {
+    await this.#work
+    if (this.#isOwed) return
+    try {
+      await this.#staged?.remove()
+    } catch (error) {
+      const { log } = this.#options
+      log.error('the directories of a test could not be removed', { error: String(error) })
+    }
+  }
+
+  #begin<T>(
+    during: 'fetch' | 'store',
+    promise: Promise<T>,
+    onValue: (value: T) => BlockStorageMessage,
+  ): void {
+    this.#work = promise.catch(() => undefined)
+    this.#ctx.pipe(promise, onValue, (error) => ({ type: 'failed', during, error }))
+  }
+
+  async #load(bucket: string): Promise<Fetched> {
+    const { testId, ports } = this.#options
+    this.#staged = await ports.staging.open(testId)
+    const { bundle: directory, evidence } = this.#staged
+    const { bundleLimits: limits, storage } = ports
+    await storage.fetch(bucket, directory, { limits, signal: this.#signal })
+    const bundle = await ports.readBundle(directory)
+    if (isFault(bundle)) throw new Accident(bundle)
+    return { bundle, evidence }
+  }
+
+  async #store(bucket: string, room: EventRoom | undefined): Promise<readonly EvidenceFile[]> {
+    const { testId, ports, log } = this.#options
+    this.#staged ??= await ports.staging.reopen(testId)
+    if (this.#staged === undefined) throw notReady('block-storage', 'store evidence')
+    const { evidence } = this.#staged
+    await room?.seal().catch((error: unknown) => {
+      log.warn('events of a test are missing in its evidence', { error: String(error) })
+    })
+    const files = await ports.sealEvidence(evidence)
+    const names = files.map(({ name }) => name)
+    await ports.storage.store(bucket, evidence, names, { signal: this.#signal })
+    return files
+  }
 }

@@ -24,8 +24,8 @@ import {
   type Life,
   type Step,
 } from './data.ts'
+import { handling } from './handling.ts'
 import { childOf, spawnChild } from './loading.ts'
-import { otherwise } from './otherwise.ts'
 
 export function completedState(life: Life): ExecutionState {
   return {
@@ -37,7 +37,7 @@ export function completedState(life: Life): ExecutionState {
       if (isNews) queue.tell({ type: 'test-completed', testId, outcome: record.outcome! })
       return stay(settled(life, ctx, after, 'Completed'))
     },
-    on: (ctx, data, message) => finishedOn(life, ctx, data, 'Completed', message),
+    on: finishedOn(life, 'Completed'),
   }
 }
 
@@ -53,7 +53,7 @@ export function exceptionState(life: Life): ExecutionState {
         queue.tell({ type: 'test-exception', testId, outcome, error })
       return stay(settled(life, ctx, after, 'Exception'))
     },
-    on: (ctx, data, message) => finishedOn(life, ctx, data, 'Exception', message),
+    on: finishedOn(life, 'Exception'),
   }
 }
 
@@ -138,35 +138,24 @@ function storeLater(life: Life, ctx: Ctx, data: Data): Data {
   return unlimited(ctx, data)
 }
 
-function finishedOn(
-  life: Life,
-  ctx: Ctx,
-  data: Data,
-  state: 'Completed' | 'Exception',
-  message: ExecutionMessage,
-): Step | Promise<Step> {
-  switch (message.type) {
-    case 'overdue':
-      return message.state === state ? to('ShuttingDown', { ...data, arrival: GO_ON }) : stay(data)
-    case 'retry':
-      return retried(life, ctx, data, message)
-    case 'store-again':
-      return storeAgain(life, ctx, data)
-    case 'evidence-stored':
-      return data.isStoring ? stored(life, ctx, data, state, message.files) : stay(data)
-    case 'evidence-failed':
-      return data.isStoring ? notStored(life, ctx, data, state, message.fault) : stay(data)
-    case 'child-ended': {
-      const isOther = data.children.get(message.kind) !== message.actor
-      if (isOther) return stay(data)
-      const after = withoutChild(data, message.kind, message.actor)
+function finishedOn(life: Life, state: 'Completed' | 'Exception'): ExecutionState['on'] {
+  return handling(life, state, {
+    overdue: (_ctx, data, message) =>
+      message.state === state ? to('ShuttingDown', { ...data, arrival: GO_ON }) : stay(data),
+    retry: (ctx, data, message) => retried(life, ctx, data, message),
+    'store-again': (ctx, data) => storeAgain(life, ctx, data),
+    'evidence-stored': (ctx, data, { files }) =>
+      data.isStoring ? stored(life, ctx, data, state, files) : stay(data),
+    'evidence-failed': (ctx, data, { fault }) =>
+      data.isStoring ? notStored(life, ctx, data, state, fault) : stay(data),
+    'child-ended'(ctx, data, { kind, actor }) {
+      if (data.children.get(kind) !== actor) return stay(data)
+      const after = withoutChild(data, kind, actor)
       if (after.children.size === 0) ctx.unstash()
-      if (message.kind !== 'block-storage' || !data.isStoring) return stay(after)
+      if (kind !== 'block-storage' || !data.isStoring) return stay(after)
       return stay(storeLater(life, ctx, { ...after, isStoring: false, tries: after.tries + 1 }))
-    }
-    default:
-      return otherwise(life, data, state, message)
-  }
+    },
+  })
 }
 
 function retried(

@@ -1,17 +1,10 @@
 /** Loaded: all is ready, and the test waits for its turn, however long that takes. */
 import { stay, to } from '../../kernel/index.ts'
 import { errorOf } from '../record.ts'
-import {
-  endedError,
-  recordOf,
-  unlimited,
-  written,
-  type Data,
-  type ExecutionState,
-  type Life,
-} from './data.ts'
-import { without } from './loading.ts'
-import { cancelled, failed, otherwise } from './otherwise.ts'
+import { recordOf, unlimited, written, type Data, type ExecutionState, type Life } from './data.ts'
+import { handling } from './handling.ts'
+import { lost } from './loading.ts'
+import { cancelled, failed } from './otherwise.ts'
 
 export function loadedState(life: Life): ExecutionState {
   return {
@@ -24,21 +17,12 @@ export function loadedState(life: Life): ExecutionState {
       queue.tell({ type: 'test-loaded', testId, exclusive })
       return stay(loaded)
     },
-    on(_ctx, data, message) {
-      switch (message.type) {
-        case 'start-testing':
-          return to('Testing', data)
-        case 'child-failed':
-          return failed(data, errorOf(message.kind, message.fault))
-        case 'child-ended':
-          if (data.children.get(message.kind) !== message.actor) return stay(data)
-          return failed(without(data, message.kind), endedError(message.kind, message.ended))
-        case 'cancel':
-          return cancelled(data, message)
-        default:
-          return otherwise(life, data, 'Loaded', message)
-      }
-    },
+    on: handling(life, 'Loaded', {
+      'start-testing': (_ctx, data) => to('Testing', data),
+      'child-failed': (_ctx, data, { kind, fault }) => failed(data, errorOf(kind, fault)),
+      'child-ended': (_ctx, data, message) => lost(data, message),
+      cancel: (_ctx, data, message) => cancelled(data, message),
+    }),
   }
 }
 

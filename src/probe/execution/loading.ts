@@ -14,6 +14,7 @@ import {
   type ChildKind,
   type CucumberMessage,
   type EventsMessage,
+  type ExecutionMessage,
   type VaultMessage,
 } from '../protocol.ts'
 import { errorOf, type TestEvent } from '../record.ts'
@@ -22,6 +23,7 @@ import {
   endedError,
   limited,
   recordOf,
+  withoutChild,
   written,
   type Ctx,
   type Data,
@@ -29,7 +31,8 @@ import {
   type Life,
   type Step,
 } from './data.ts'
-import { cancelled, extended, failed, otherwise, timedOut } from './otherwise.ts'
+import { handling } from './handling.ts'
+import { cancelled, extended, failed, timedOut } from './otherwise.ts'
 
 export function loadingState(life: Life): ExecutionState {
   return {
@@ -48,41 +51,32 @@ export function loadingState(life: Life): ExecutionState {
       life.queue.tell({ type: 'test-loading', testId: life.testId, priority, place })
       return stay(loading)
     },
-    on(ctx, data, message) {
-      switch (message.type) {
-        case 'bundle-fetched':
-          return fetched(data, message.fetched)
-        case 'security-fetched':
-          return secured(life, data, message.security)
-        case 'child-ready':
-          return ready(data, message.kind)
-        case 'child-failed':
-          return failed(data, errorOf(message.kind, message.fault))
-        case 'child-ended':
-          if (data.children.get(message.kind) !== message.actor) return stay(data)
-          return failed(without(data, message.kind), endedError(message.kind, message.ended))
-        case 'cancel':
-          return cancelled(data, message)
-        case 'extend':
-          return extended(life, ctx, data, 'Loading', message)
-        case 'overdue':
-          return message.state === 'Loading' ? timedOut(data, 'Loading') : stay(data)
-        default:
-          return otherwise(life, data, 'Loading', message)
-      }
-    },
+    on: handling(life, 'Loading', {
+      'bundle-fetched': (_ctx, data, message) => fetched(data, message.fetched),
+      'security-fetched': (_ctx, data, { security }) => secured(life, data, security),
+      'child-ready': (_ctx, data, { kind }) => ready(data, kind),
+      'child-failed': (_ctx, data, { kind, fault }) => failed(data, errorOf(kind, fault)),
+      'child-ended': (_ctx, data, message) => lost(data, message),
+      cancel: (_ctx, data, message) => cancelled(data, message),
+      extend: (ctx, data, message) => extended(life, ctx, data, 'Loading', message),
+      overdue: (_ctx, data, { state }) =>
+        state === 'Loading' ? timedOut(data, 'Loading') : stay(data),
+    }),
   }
 }
 
-export function childOf<M>(data: Data, kind: ChildKind): Ref<M> | undefined {
-  // Each kind has one protocol, which whoever asks for it names.
-  return data.children.get(kind) as Ref<M> | undefined
+/** A child that a test cannot do without has ended. */
+export function lost(
+  data: Data,
+  { kind, actor, ended }: Extract<ExecutionMessage, { type: 'child-ended' }>,
+): Step {
+  if (data.children.get(kind) !== actor) return stay(data)
+  return failed(withoutChild(data, kind, actor), endedError(kind, ended))
 }
 
-export function without(data: Data, kind: ChildKind): Data {
-  const children = new Map(data.children)
-  children.delete(kind)
-  return { ...data, children }
+export function childOf<M>(data: Data, kind: ChildKind): Ref<M> | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each kind has one protocol
+  return data.children.get(kind) as Ref<M> | undefined
 }
 
 /** Starts a child that is missing. */

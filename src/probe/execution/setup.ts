@@ -16,7 +16,8 @@ import {
   type Life,
   type Step,
 } from './data.ts'
-import { cancelled, extended, failed, otherwise, timedOut } from './otherwise.ts'
+import { handling } from './handling.ts'
+import { cancelled, extended, failed, timedOut } from './otherwise.ts'
 
 type Fresh = Extract<Arrival, { type: 'fresh' }>
 
@@ -26,30 +27,19 @@ export function setupState(life: Life): ExecutionState {
       if (data.arrival.type === 'fresh') return initialize(life, ctx, data, data.arrival)
       return stay(armed(life, ctx, { ...data, arrival: GO_ON }))
     },
-    on(ctx, data, message) {
-      switch (message.type) {
-        case 'start': {
-          const { options, place, standing, replyTo } = message
-          return to('Loading', {
-            ...data,
-            arrival: { type: 'start', options, place, standing, replyTo },
-          })
-        }
-        case 'retry':
-          message.replyTo.tell(notAccepted(life.testId, 'never-started'))
-          return stay(data)
-        case 'cancel':
-          return cancelled(data, message)
-        case 'extend':
-          return extended(life, ctx, data, 'Setup', message)
-        case 'overdue':
-          return message.state === 'Setup' ? timedOut(data, 'Setup') : stay(data)
-        case 'child-failed':
-          return failed(data, errorOf(message.kind, message.fault))
-        default:
-          return otherwise(life, data, 'Setup', message)
-      }
-    },
+    on: handling(life, 'Setup', {
+      start: (_ctx, data, { options, place, standing, replyTo }) =>
+        to('Loading', { ...data, arrival: { type: 'start', options, place, standing, replyTo } }),
+      retry(_ctx, data, { replyTo }) {
+        replyTo.tell(notAccepted(life.testId, 'never-started'))
+        return stay(data)
+      },
+      cancel: (_ctx, data, message) => cancelled(data, message),
+      extend: (ctx, data, message) => extended(life, ctx, data, 'Setup', message),
+      overdue: (_ctx, data, { state }) =>
+        state === 'Setup' ? timedOut(data, 'Setup') : stay(data),
+      'child-failed': (_ctx, data, { kind, fault: reason }) => failed(data, errorOf(kind, reason)),
+    }),
   }
 }
 

@@ -16,8 +16,8 @@ import {
   type Step,
 } from './data.ts'
 import { exceptionEvents } from './finished.ts'
+import { handling } from './handling.ts'
 import { childOf } from './loading.ts'
-import { otherwise } from './otherwise.ts'
 
 export function shuttingDownState(life: Life): ExecutionState {
   return {
@@ -33,20 +33,17 @@ export function shuttingDownState(life: Life): ExecutionState {
       const endMs = life.house.settings.graceMs + CHILDREN_END_MS
       return stay(limited(life, ctx, after, 'ShuttingDown', endMs))
     },
-    on(_ctx, data, message) {
-      switch (message.type) {
-        case 'child-ended': {
-          const after = withoutChild(data, message.kind, message.actor)
-          return after.children.size === 0 ? gone(life, after) : stay(after)
-        }
-        case 'overdue':
-          if (message.state !== 'ShuttingDown') return stay(data)
-          life.log.error('parts of a test do not end', { parts: [...data.children.keys()] })
-          return gone(life, data)
-        default:
-          return otherwise(life, data, 'ShuttingDown', message)
-      }
-    },
+    on: handling(life, 'ShuttingDown', {
+      'child-ended'(_ctx, data, { kind, actor }) {
+        const after = withoutChild(data, kind, actor)
+        return after.children.size === 0 ? gone(life, after) : stay(after)
+      },
+      overdue(_ctx, data, { state }) {
+        if (state !== 'ShuttingDown') return stay(data)
+        life.log.error('parts of a test do not end', { parts: [...data.children.keys()] })
+        return gone(life, data)
+      },
+    }),
   }
 }
 

@@ -32,6 +32,7 @@ import {
   type Life,
   type Step,
 } from './data.ts'
+import { handling } from './handling.ts'
 import { childOf } from './loading.ts'
 import { cancelled, extended, otherwise, overdueError } from './otherwise.ts'
 
@@ -53,39 +54,34 @@ export function testingState(life: Life): ExecutionState {
       queue.tell({ type: 'test-started', testId })
       return stay(testing)
     },
-    on(ctx, data, message) {
-      switch (message.type) {
-        case 'progress':
-          life.house.onProgress(life.testId, message.progress)
-          return stay({ ...data, progress: message.progress })
-        case 'test-complete':
-          return isOver(data) ? stay(data) : kept(life, ctx, data, message.result)
-        case 'evidence-stored':
-          return over(data, 'stored', message.files)
-        case 'evidence-failed':
-          life.log.warn('evidence could not be stored', { code: message.fault.code })
-          return over(data, 'pending', NO_FILES)
-        case 'child-failed':
-          if (isOver(data)) return stay(data)
-          return ending(life, ctx, data, {
-            outcome: 'errored',
-            error: errorOf(message.kind, message.fault),
-          })
-        case 'child-ended':
-          if (data.children.get(message.kind) !== message.actor) return stay(data)
-          return childEnded(life, ctx, data, message)
-        case 'overdue':
-          return message.state === 'Testing' ? overdue(life, ctx, data) : stay(data)
-        case 'cancel':
-          return cancelled(data, message)
-        case 'extend':
-          return isOver(data)
-            ? otherwise(life, data, 'Testing', message)
-            : extended(life, ctx, data, 'Testing', message)
-        default:
-          return otherwise(life, data, 'Testing', message)
-      }
-    },
+    on: handling(life, 'Testing', {
+      progress(_ctx, data, { progress }) {
+        life.house.onProgress(life.testId, progress)
+        return stay({ ...data, progress })
+      },
+      'test-complete': (ctx, data, { result }) =>
+        isOver(data) ? stay(data) : kept(life, ctx, data, result),
+      'evidence-stored': (_ctx, data, { files }) => over(data, 'stored', files),
+      'evidence-failed'(_ctx, data, { fault }) {
+        life.log.warn('evidence could not be stored', { code: fault.code })
+        return over(data, 'pending', NO_FILES)
+      },
+      'child-failed': (ctx, data, { kind, fault }) =>
+        isOver(data)
+          ? stay(data)
+          : ending(life, ctx, data, { outcome: 'errored', error: errorOf(kind, fault) }),
+      'child-ended': (ctx, data, message) =>
+        data.children.get(message.kind) === message.actor
+          ? childEnded(life, ctx, data, message)
+          : stay(data),
+      overdue: (ctx, data, { state }) =>
+        state === 'Testing' ? overdue(life, ctx, data) : stay(data),
+      cancel: (_ctx, data, message) => cancelled(data, message),
+      extend: (ctx, data, message) =>
+        isOver(data)
+          ? otherwise(life, data, 'Testing', message)
+          : extended(life, ctx, data, 'Testing', message),
+    }),
   }
 }
 
