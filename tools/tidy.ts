@@ -49,6 +49,10 @@ const TEST_PACKAGES: ReadonlySet<string> = new Set([
   'fast-check',
   '@cucumber/cucumber',
   '@cucumber/cucumber/api',
+  '@aws-sdk/client-sqs',
+  'client-sqs-query',
+  'sqs-consumer',
+  'sqs-producer',
 ])
 
 /** What reaches out of the program, and the only files that may. A row comes with its adapter. */
