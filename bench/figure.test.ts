@@ -63,5 +63,12 @@ test('the median of an even number of rounds lies between the middle two', () =>
 })
 
 test('the limits and peer adapters are the copies they were taken as', () => {
-  assert.equal(peersHash(), 'f915f46e2cf46a3140e9d650ba8781e4a71cfa78aed8f787df1ce92c32413fcf')
+  assert.equal(
+    peersHash('actors'),
+    'f915f46e2cf46a3140e9d650ba8781e4a71cfa78aed8f787df1ce92c32413fcf',
+  )
+  assert.equal(
+    peersHash('brokers'),
+    '778126db0830317f2bbac836f8008df4241dba4d77b5b864b6a0d2cb4175d447',
+  )
 })
