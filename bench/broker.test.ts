@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { percentile } from './durable/broker.ts'
 import { megabytes } from './broker/backlog.ts'
 import { ratesOf } from './broker/peers.ts'
+import { readWrk } from './sqs/wrk.ts'
 
 test('memory is read in megabytes of a million bytes, and a field that is not there is missed', () => {
   const status = 'Name:\tnode\nVmHWM:\t  500000 kB\nVmRSS:\t  390625 kB\n'
@@ -23,4 +24,11 @@ test('what a peer could not do it has no figure for', () => {
     'send-batched': 8_200,
     'latency-p99-ms': 4.1,
   })
+})
+
+test('wrk is heard only if every answer was good', () => {
+  const said = '  28913 requests in 2.00s, 9.51MB read\nRequests/sec:  14400.80\n'
+  assert.deepEqual(readWrk(said), { requests: 28_913, tookMs: 2_000 })
+  assert.throws(() => readWrk(`${said}  Non-2xx or 3xx responses: 3\n`), /Non-2xx/)
+  assert.throws(() => readWrk('unable to connect'), /unable/)
 })

@@ -69,6 +69,6 @@ test('the limits and peer adapters are the copies they were taken as', () => {
   )
   assert.equal(
     peersHash('brokers'),
-    '778126db0830317f2bbac836f8008df4241dba4d77b5b864b6a0d2cb4175d447',
+    '3d3f56d3e695032ab79a6ed2d0f491e409cb1575cf7c01718aa0aa8ae527b391',
   )
 })

@@ -15,6 +15,7 @@ import { broker } from './suites/broker.ts'
 import { entity } from './suites/entity.ts'
 import { journal } from './suites/journal.ts'
 import { kernel } from './suites/kernel.ts'
+import { sqs } from './suites/sqs.ts'
 import { start } from './suites/start.ts'
 import { stock } from './suites/stock.ts'
 import type { Suite } from './suites/suite.ts'
@@ -27,6 +28,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   entity,
   stock,
   broker,
+  sqs,
   start,
 }
 const KNOWN_PEERS: Readonly<Record<string, readonly string[]>> = {
@@ -67,7 +69,9 @@ if (stranger !== undefined) {
 
 say(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}`)
 say(`load before the run: ${loadavg()[0]?.toFixed(1) ?? '?'}; a quiet machine has 0`)
-say(`limits and peers sha256 ${peersHash(name === 'broker' ? 'brokers' : 'actors')}`)
+say(
+  `limits and peers sha256 ${peersHash(name === 'broker' || name === 'sqs' ? 'brokers' : 'actors')}`,
+)
 if (process.env['FLYTOWER_BENCH_ADAPTER']) say(`a stand-in for ours: ${OURS.file}`)
 
 const before = oursHash()
