@@ -39,7 +39,6 @@ const INSIDERS: Readonly<Record<string, string>> = {
 const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: boolean }>[] = [
   { name: '@standard-schema/spec', folder: 'kernel', typeOnly: true },
   { name: '@standard-schema/spec', folder: 'broker', typeOnly: true },
-  { name: 'fastify', folder: 'http', typeOnly: false },
   { name: 'commander', folder: 'server', typeOnly: false },
   { name: 'pino', folder: 'server', typeOnly: false },
   { name: 'yaml', folder: 'server', typeOnly: false },
@@ -103,11 +102,13 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],
   'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
-  'node:module': ['src/http/app.ts', 'src/server/main.ts'], // fastify when it is needed, all sooner
+  'node:module': ['src/server/main.ts'], // compiled code is kept
   'node:net': ['src/http/connections.ts', 'src/server/'],
   'node:os': ['src/journal/sqlite/opening.ts', 'src/server/doctor/data.ts'], // the name of the machine
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
   'node:sqlite': ['src/journal/sqlite/'],
+  'node:stream': ['src/http/inject.ts'], // a pair of them in place of a network
+  'node:stream/consumers': ['src/http/inject.ts'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it
   'node:worker_threads': ['src/kernel/internal/watchdog', 'src/journal/sqlite/'],
   'node:zlib': ['src/journal/', 'src/testkit/'], // crc32
