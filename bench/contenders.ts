@@ -49,14 +49,14 @@ const OTHERS: readonly string[] = [
 
 export const PEERS: readonly string[] = [...QUEUEING, ...OTHERS]
 
-const FROM_NPM = /^(nact|comedy|effect|xstate|lmdb|classic-level)/
+const FROM_NPM = /^(nact|comedy|effect|xstate|lmdb|classic-level|bullmq|rabbitmq|graphile|aws-sdk)/
 
 export function actor(id: string): Contender {
   return { id, file: join(ACTORS, 'adapters', `${id}.mjs`) }
 }
 
-export function peersHash(): string {
-  return hashOf(ACTORS, '**/*.{mjs,erl,go}')
+export function peersHash(of: 'actors' | 'brokers' = 'actors'): string {
+  return hashOf(join(HERE, 'peers', of), '**/*.{mjs,erl,go}')
 }
 
 /** What ours is made of: a run during which it changes has measured nothing. */

@@ -63,5 +63,12 @@ test('the median of an even number of rounds lies between the middle two', () =>
 })
 
 test('the limits and peer adapters are the copies they were taken as', () => {
-  assert.equal(peersHash(), 'f915f46e2cf46a3140e9d650ba8781e4a71cfa78aed8f787df1ce92c32413fcf')
+  assert.equal(
+    peersHash('actors'),
+    'f915f46e2cf46a3140e9d650ba8781e4a71cfa78aed8f787df1ce92c32413fcf',
+  )
+  assert.equal(
+    peersHash('brokers'),
+    '3d3f56d3e695032ab79a6ed2d0f491e409cb1575cf7c01718aa0aa8ae527b391',
+  )
 })

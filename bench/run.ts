@@ -6,13 +6,16 @@
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { BROKER_NAMES } from './broker/peers.ts'
 import { OURS, oursHash, PEERS, peersHash } from './contenders.ts'
 import { STORE_NAMES } from './durable/peers.ts'
 import { judge, sentence } from './figure.ts'
 import { REFERENCES } from './references.ts'
+import { broker } from './suites/broker.ts'
 import { entity } from './suites/entity.ts'
 import { journal } from './suites/journal.ts'
 import { kernel } from './suites/kernel.ts'
+import { sqs } from './suites/sqs.ts'
 import { start } from './suites/start.ts'
 import { stock } from './suites/stock.ts'
 import type { Suite } from './suites/suite.ts'
@@ -24,11 +27,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
   journal,
   entity,
   stock,
+  broker,
+  sqs,
   start,
 }
 const KNOWN_PEERS: Readonly<Record<string, readonly string[]>> = {
   kernel: [...PEERS, ...REFERENCES],
   journal: STORE_NAMES,
+  broker: BROKER_NAMES,
 }
 const ROUNDS_MAX = 100
 
@@ -63,7 +69,9 @@ if (stranger !== undefined) {
 
 say(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}`)
 say(`load before the run: ${loadavg()[0]?.toFixed(1) ?? '?'}; a quiet machine has 0`)
-say(`limits and peers sha256 ${peersHash()}`)
+say(
+  `limits and peers sha256 ${peersHash(name === 'broker' || name === 'sqs' ? 'brokers' : 'actors')}`,
+)
 if (process.env['FLYTOWER_BENCH_ADAPTER']) say(`a stand-in for ours: ${OURS.file}`)
 
 const before = oursHash()

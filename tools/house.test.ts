@@ -29,7 +29,7 @@ describe('the package', () => {
       ...manifest.dependencies,
       ...manifest.devDependencies,
     }))
-      assert.match(version, /^\d+\.\d+\.\d+$/, name)
+      assert.match(version, /^(?:npm:@?[a-z0-9/-]+@)?\d+\.\d+\.\d+$/, name)
   })
 
   test('opens a door for every subpath, and its command exists', () => {

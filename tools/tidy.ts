@@ -42,7 +42,6 @@ const INSIDERS: Readonly<Record<string, string>> = {
 const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: boolean }>[] = [
   { name: '@standard-schema/spec', folder: 'kernel', typeOnly: true },
   { name: '@standard-schema/spec', folder: 'broker', typeOnly: true },
-  { name: 'fastify', folder: 'http', typeOnly: false },
   { name: 'commander', folder: 'server', typeOnly: false },
   { name: 'pino', folder: 'server', typeOnly: false },
   { name: 'yaml', folder: 'server', typeOnly: false },
@@ -61,6 +60,10 @@ const TEST_PACKAGES: ReadonlySet<string> = new Set([
   'fast-check',
   '@cucumber/cucumber',
   '@cucumber/cucumber/api',
+  '@aws-sdk/client-sqs',
+  'client-sqs-query',
+  'sqs-consumer',
+  'sqs-producer',
 ])
 
 /** What reaches out of the program, and the only files that may. A row comes with its adapter. */
@@ -131,8 +134,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:https': ['src/stock/locations/transport.ts'],
   'node:inspector': ['src/kernel/internal/watchdog'],
   'node:module': [
-    'src/http/app.ts', // fastify when it is needed
-    'src/server/main.ts', // all sooner
+    'src/server/main.ts', // compiled code is kept
     'src/probe/runner/', // where packages are, and which of them steps get
     'src/probe/evidence/reports-thread.ts',
   ],
@@ -145,7 +147,13 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
   'node:sqlite': ['src/journal/sqlite/'],
   'node:readline': ['src/probe/evidence/reports-thread.ts'],
-  'node:stream': ['src/probe/storage/', 'src/probe/runner/', 'src/probe/evidence/'],
+  'node:stream': [
+    'src/http/inject.ts', // a pair of them in place of a network
+    'src/probe/storage/',
+    'src/probe/runner/',
+    'src/probe/evidence/',
+  ],
+  'node:stream/consumers': ['src/http/inject.ts'],
   'node:stream/promises': ['src/probe/storage/', 'src/probe/evidence/'],
   'node:string_decoder': ['src/probe/runner/log-lines.ts'],
   'node:test': ['src/testkit/journal-conformance'], // it registers tests of whoever calls it

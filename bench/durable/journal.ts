@@ -97,7 +97,7 @@ export async function flood(directory: string, count: number): Promise<void> {
   await drive(pipelined(journal, count, putting))
 }
 
-function pipelined(
+export function pipelined(
   journal: Journal,
   count: number,
   batch: (index: number) => Batch,
@@ -140,17 +140,17 @@ async function mustHave(journal: Journal, first: number, last: number): Promise<
   }
 }
 
-function event(stream: string, expected: number): Batch {
+export function event(stream: string, expected: number): Batch {
   const data = payload(expected)
   const events = [{ type: 'written', version: 1, at: Date.now(), data }]
   return { streams: [{ stream, expected: expected === 0 ? 'none' : expected, events }] }
 }
 
-function putting(index: number): Batch {
+export function putting(index: number): Batch {
   return { records: [{ collection: COLLECTION, key: keyOf(index), value: payload(index) }] }
 }
 
-function deleting(index: number): Batch {
+export function deleting(index: number): Batch {
   return { records: [{ collection: COLLECTION, key: keyOf(index), deleted: true }] }
 }
 

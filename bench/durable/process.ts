@@ -6,6 +6,7 @@
  *
  * Started by the harness it sends its samples; started by hand it prints them.
  */
+import { batches, latency, ones } from './broker.ts'
 import { scratch } from './disk.ts'
 import type { Effort, Samples } from './effort.ts'
 import { activation, commands } from './entity.ts'
@@ -21,6 +22,9 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
   one,
   commands,
   activation,
+  'broker-batches': batches,
+  'broker-ones': ones,
+  'broker-latency': latency,
   async flood(directory, { count }) {
     await flood(directory, count)
     return {}

@@ -39,7 +39,10 @@ export async function takeStockRounds(
   const locations = join(directory.path, 'locations.json')
   writeFileSync(locations, JSON.stringify(places()))
   const clients = new Clients()
-  const ours = await startOurs(directory.path, locations)
+  const ours = await startOurs(directory.path, {
+    FLYTOWER_STOCK_LOCATIONS_SOURCE: 'file',
+    FLYTOWER_STOCK_LOCATIONS_FILE: locations,
+  })
   let bare: Server | undefined
   try {
     await fill(ours)

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'server', 'main.ts')
@@ -23,15 +23,17 @@ export type Server = Readonly<{
   stop: () => Promise<void>
 }>
 
-/** Our server as anybody would start it, on a directory of its own. */
-export async function startOurs(directory: string, locations: string): Promise<Server> {
+/** Our server as anybody would start it, on a directory of its own, with these settings. */
+export async function startOurs(
+  directory: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<Server> {
   const port = await freePort()
   const env = {
     FLYTOWER_LISTEN_HOST: HOST,
     FLYTOWER_LISTEN_PORT: String(port),
     FLYTOWER_DATA_DIRECTORY: join(directory, 'data'),
-    FLYTOWER_STOCK_LOCATIONS_SOURCE: 'file',
-    FLYTOWER_STOCK_LOCATIONS_FILE: locations,
+    ...settings,
   }
   return started([MAIN, 'serve'], env, port, '/readyz')
 }
@@ -42,11 +44,12 @@ export async function startBare(headerBytes: number): Promise<Server> {
   return started([BARE, String(port), String(headerBytes)], {}, port, '/')
 }
 
-async function started(
+/** It is there once it answers at that path; without a path, once it listens. */
+export async function started(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   port: number,
-  path: string,
+  path?: string,
 ): Promise<Server> {
   const child = spawn(process.execPath, ['--import', METER, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -63,16 +66,16 @@ async function started(
   return { host: HOST, port, quietSince: () => quietSince(child), stop: () => stopped(child) }
 }
 
-/** Settles with the status of the first answer, whatever it is. */
+/** Settles with the first answer of that status, or of any; without a path, when somebody listens. */
 export async function answering(
   child: ChildProcess,
   port: number,
-  path: string,
+  path: string | undefined,
   wanted?: number,
 ): Promise<void> {
   const deadline = performance.now() + READY_MS_MAX
   for (;;) {
-    const status = await statusOf(port, path)
+    const status = path === undefined ? await listens(port) : await statusOf(port, path)
     if (status !== undefined && (wanted === undefined || status === wanted)) return
     if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}`)
     if (performance.now() > deadline) throw new Error(`no answer in ${READY_MS_MAX} ms`)
@@ -89,6 +92,17 @@ function statusOf(port: number, path: string): Promise<number | undefined> {
     })
     asked.on('error', () => resolve(undefined))
     asked.end()
+  })
+}
+
+/** Undefined while nobody listens. */
+function listens(port: number): Promise<0 | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: HOST, port }, () => {
+      socket.destroy()
+      resolve(0)
+    })
+    socket.on('error', () => resolve(undefined))
   })
 }
 

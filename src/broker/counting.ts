@@ -20,7 +20,8 @@ const NOTES_MAX = 1_000
 const NOTE_BYTES = 512
 
 export function noteFailure(core: QueueCore, slot: number, failure: Omit<Failure, 'at'>): void {
-  const before = core.failures.get(slot) ?? core.failuresOf(slot, core.state.slots.text[slot] ?? '')
+  const before =
+    core.failures.get(slot) ?? core.failuresOf(slot, core.state.slots.texts.get(slot) ?? '')
   const reason = failure.reason.slice(0, FAILURE_REASON_CHARS_MAX)
   core.failures.set(slot, [...before, { ...failure, reason, at: core.now }].slice(-FAILURES_MAX))
 }

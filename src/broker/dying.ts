@@ -102,7 +102,7 @@ export function bury(
 ): void {
   core.isBurying = false
   for (const { slot, reason, ended } of leavers) {
-    const text = core.state.slots.text[slot] ?? texts.get(core.keyOf(slot))
+    const text = core.state.slots.texts.get(slot) ?? texts.get(core.keyOf(slot))
     if (target === undefined || text === undefined) {
       core.stay(slot, core.now + BURIAL_RETRY_MS)
       ended(fault('no-dead-letters', 'the message cannot be moved to the dead letters yet'))

@@ -8,7 +8,7 @@ import type { Known, QueueCore } from './queue-core.ts'
 import { recallRedrives, TASKS, tasksPrefix } from './redriving.ts'
 
 /** Messages that are read at once: others have their turn in between. */
-const PAGE = 2_000
+const PAGE = 500
 /** Texts that are kept of them, those that are received first: the others are read when it is their turn. */
 const TEXTS_KEPT = 1_000
 
@@ -57,13 +57,12 @@ export function admitStored(
     group: group ?? '',
     sentAt: head.sentAt,
     dueAt: Math.max(head.dueAt, note?.due ?? 0),
-    expiresAt: core.expiryOf(head.sentAt, head.expiresAt),
+    expiresAt: head.expiresAt,
     bytes: sizeOf(text),
     receives: note?.n ?? 0,
     firstReceivedAt: note?.first ?? 0,
     text: undefined,
   })
-  if (head.expiresAt !== Infinity) core.ownLimits.set(slot, head.expiresAt)
   core.state.publish(slot, now)
   return slot
 }

@@ -79,8 +79,6 @@ export class QueueCore {
   readonly behind: Map<number, number> = new Map()
   isCounting = false
   readonly failures: Map<number, readonly Failure[]> = new Map()
-  /** When messages are too old that have a limit of their own. */
-  readonly ownLimits: Map<number, number> = new Map()
   /** Who wants to know when a message that is between two states has come to one. */
   readonly #settled: Map<number, (() => void)[]> = new Map()
   /** On their way to the dead letters, in order; those in `burying` first. */
@@ -99,7 +97,7 @@ export class QueueCore {
     this.outside = outside
     this.entry = entry
     this.writing = writing
-    this.state = new QueueState(entry.config.fifo)
+    this.state = new QueueState(entry.config.fifo, entry.config.retentionMs)
     this.messages = messagesOf(entry.id)
     this.notes = notesOf(entry.id)
     this.dedups = dedupsOf(entry.id)
@@ -126,9 +124,8 @@ export class QueueCore {
 
   /** Keeps the text of a message in memory, if there is room. */
   keepText(slot: number, text: string): void {
-    const { slots } = this.state
-    if (slots.text[slot] === undefined && this.shared.bodies.keep(text.length))
-      slots.text[slot] = text
+    const { texts } = this.state.slots
+    if (texts.get(slot) === undefined && this.shared.bodies.keep(text.length)) texts.set(slot, text)
   }
 
   /** A message that was between two states is gone. */
@@ -165,26 +162,20 @@ export class QueueCore {
 
   /** Forgets all about a message that is gone. */
   forget(slot: number): void {
-    const { text } = this.state.slots
-    const kept = text[slot]
+    const { texts } = this.state.slots
+    const kept = texts.get(slot)
     if (kept !== undefined) {
       this.shared.bodies.giveUp(kept.length)
-      text[slot] = undefined
+      texts.drop(slot)
     }
     this.noted.delete(slot)
     this.behind.delete(slot)
     this.failures.delete(slot)
-    this.ownLimits.delete(slot)
   }
 
   /** How its deliveries failed, as far as that is remembered. */
   failuresOf(slot: number, text: string): readonly Failure[] {
     return this.failures.get(slot) ?? extrasOf(text)?.failures ?? NO_FAILURES
-  }
-
-  /** When a message is too old. */
-  expiryOf(sentAt: number, own: number): number {
-    return Math.min(own, sentAt + this.entry.config.retentionMs)
   }
 }
 

@@ -13,7 +13,9 @@ type Row = {
   level: number
   group: string
   state: 'writing' | 'ready' | 'delayed' | 'leased' | 'leaving'
+  sentAt: number
   dueAt: number
+  /** By a limit of its own. */
   expiresAt: number
   receives: number
   gen: number
@@ -40,22 +42,31 @@ class Twice {
     this.queue = new QueueState(isFifo)
   }
 
-  send(level: number, group: string, delayMs: number, ttlMs: number): void {
+  /** `age` is how long before it came here it was sent. */
+  send(level: number, group: string, delayMs: number, ttlMs: number, age: number): void {
     const row: Row = {
       slot: NO_SLOT,
       seq: ++this.#seq,
       level: this.#isFifo ? 0 : level,
       group,
       state: 'writing',
+      sentAt: this.now - age,
       dueAt: this.now + delayMs,
       expiresAt: this.now + ttlMs,
       receives: 0,
       gen: 0,
     }
-    const { seq, dueAt, expiresAt } = row
-    const rest = { bytes: 1, receives: 0, firstReceivedAt: 0, sentAt: this.now, text: undefined }
-    row.slot = this.queue.admit({ seq, group, level: row.level, dueAt, expiresAt, ...rest })
+    const { state: _state, slot: _slot, gen: _gen, ...admission } = row
+    row.slot = this.queue.admit({ ...admission, bytes: 1, firstReceivedAt: 0, text: undefined })
     this.rows.push(row)
+  }
+
+  allow(retentionMs: number): void {
+    this.queue.retentionMs = retentionMs
+  }
+
+  #isTooOld({ sentAt, expiresAt }: Row): boolean {
+    return expiresAt <= this.now || sentAt + this.queue.retentionMs <= this.now
   }
 
   pick(state: Row['state'], n: number): Row | undefined {
@@ -164,14 +175,15 @@ class Twice {
           this.#back(row, this.now)
         } else {
           assert.ok(row.state === 'ready' || row.state === 'delayed')
-          assert.ok(row.expiresAt <= this.now, 'too old')
+          assert.ok(this.#isTooOld(row), 'too old')
           this.#expire(row)
         }
       })
     );
-    for (const { state, dueAt, expiresAt } of this.rows) {
+    for (const row of this.rows) {
+      const { state, dueAt } = row
       assert.ok((state !== 'delayed' && state !== 'leased') || dueAt > this.now, 'nothing is due')
-      assert.ok((state !== 'delayed' && state !== 'ready') || expiresAt > this.now, 'nor too old')
+      assert.ok((state !== 'delayed' && state !== 'ready') || !this.#isTooOld(row), 'nor too old')
     }
   }
 
@@ -209,8 +221,9 @@ class Twice {
   #back(row: Row, dueAt: number): void {
     row.dueAt = dueAt
     row.state = dueAt > this.now ? 'delayed' : 'ready'
-    assert.equal(this.queue.isTooOld(row.slot, this.now), row.expiresAt <= this.now)
-    if (row.expiresAt <= this.now) this.#expire(row)
+    const isTooOld = this.#isTooOld(row)
+    assert.equal(this.queue.isTooOld(row.slot, this.now), isTooOld)
+    if (isTooOld) this.#expire(row)
   }
 
   #expire(row: Row): void {
@@ -231,6 +244,14 @@ const step = fc.oneof(
       group: fc.constantFrom('', 'a', 'b'),
       delay: fc.constantFrom(0, 0, 0, 5, 20),
       ttl: fc.constantFrom(Infinity, Infinity, 30, 40, 10),
+      age: fc.constantFrom(0, 0, 0, 15),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('allow' as const),
+      retention: fc.constantFrom(Infinity, 10, 25, 60),
     }),
   },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('publish' as const), n }) },
@@ -338,7 +359,9 @@ function take(
 ): void {
   switch (one.type) {
     case 'send':
-      return twice.send(one.level, one.group, one.delay, one.ttl)
+      return twice.send(one.level, one.group, one.delay, one.ttl, one.age)
+    case 'allow':
+      return twice.allow(one.retention)
     case 'publish':
       return twice.publish(one.n)
     case 'retract':

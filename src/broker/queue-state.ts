@@ -15,7 +15,7 @@
  * Every time is steady wall time in ms and passed in.
  */
 import { assert } from '../std/index.ts'
-import { AgeLine } from './age-line.ts'
+import { Ages } from './ages.ts'
 import { Ready } from './ready.ts'
 import { SlotHeap } from './slot-heap.ts'
 import { DELAYED, LEASED, LEAVING, NO_SLOT, READY, Slots, WRITING } from './slots.ts'
@@ -28,6 +28,7 @@ export type Admission = Readonly<{
   sentAt: number
   /** When it may be seen; in the past for at once. */
   dueAt: number
+  /** When it is too old by a limit of its own; Infinity for none. */
   expiresAt: number
   bytes: number
   receives: number
@@ -44,9 +45,9 @@ export class QueueState {
   readonly ready: Ready
   /** Delays, and leases of a length of their own. */
   readonly #timed: SlotHeap
-  readonly #ages: AgeLine
-  /** Messages that grow old out of turn. */
-  readonly #oddAges: SlotHeap
+  readonly #ages: Ages
+  /** How old a message may become. */
+  retentionMs: number
   /** Leases of the usual length end in the order in which they began. */
   #firstLease: number = NO_SLOT
   #lastLease: number = NO_SLOT
@@ -58,11 +59,11 @@ export class QueueState {
   /** Those of `bytes` that are about to go. */
   leavingBytes = 0
 
-  constructor(isFifo: boolean) {
+  constructor(isFifo: boolean, retentionMs: number = Infinity) {
+    this.retentionMs = retentionMs
     this.ready = new Ready(this.slots, isFifo)
     this.#timed = new SlotHeap(this.slots, 'dueAt')
-    this.#ages = new AgeLine(this.slots)
-    this.#oddAges = new SlotHeap(this.slots, 'expiresAt')
+    this.#ages = new Ages(this.slots)
   }
 
   get size(): number {
@@ -81,7 +82,7 @@ export class QueueState {
     slots.bytes[slot] = message.bytes
     slots.receives[slot] = message.receives
     slots.firstReceivedAt[slot] = message.firstReceivedAt
-    slots.text[slot] = message.text
+    if (message.text !== undefined) slots.texts.set(slot, message.text)
     this.ready.join(slot, message.group)
     this.writing++
     this.bytes += message.bytes
@@ -92,7 +93,7 @@ export class QueueState {
   publish(slot: number, now: number): void {
     this.#expect(slot, WRITING)
     this.writing--
-    this.#watchAge(slot)
+    this.#ages.watch(slot)
     this.#show(slot, now)
   }
 
@@ -206,13 +207,11 @@ export class QueueState {
 
   /** When something is due next; Infinity for never. */
   nextDueAt(): number {
-    const { dueAt, expiresAt } = this.slots
-    let at = Infinity
+    const { dueAt } = this.slots
+    let at = this.#ages.nextAt(this.retentionMs)
     const timed = this.#timed.peek()
-    if (timed !== NO_SLOT) at = dueAt[timed]!
+    if (timed !== NO_SLOT) at = Math.min(at, dueAt[timed]!)
     if (this.#firstLease !== NO_SLOT) at = Math.min(at, dueAt[this.#firstLease]!)
-    for (const old of [this.#ages.peek(), this.#oddAges.peek()])
-      if (old !== NO_SLOT) at = Math.min(at, expiresAt[old]!)
     return at
   }
 
@@ -240,48 +239,22 @@ export class QueueState {
       visit('lease-ended', lease)
       return true
     }
-    const old = this.#nextOld(now)
+    const old = this.#ages.next(now, this.retentionMs)
     if (old === NO_SLOT) return false
     if (slots.state[old] === READY || slots.state[old] === DELAYED) visit('expired', old)
     return true
   }
 
   isTooOld(slot: number, now: number): boolean {
-    return this.slots.expiresAt[slot]! <= now
-  }
-
-  /** Every message has another age limit from here on. */
-  setAges(expiresAt: (slot: number) => number): void {
-    const { slots } = this
-    this.#ages.clear()
-    for (let slot = slots.oldest; slot !== NO_SLOT; slot = slots.newer[slot]!) {
-      this.#oddAges.remove(slot)
-      slots.expiresAt[slot] = expiresAt(slot)
-      if (slots.state[slot] !== WRITING) this.#watchAge(slot)
-    }
-  }
-
-  #nextOld(now: number): number {
-    const { expiresAt } = this.slots
-    const odd = this.#oddAges.peek()
-    if (odd !== NO_SLOT && expiresAt[odd]! <= now) {
-      this.#oddAges.remove(odd)
-      return odd
-    }
-    const old = this.#ages.peek()
-    if (old === NO_SLOT || expiresAt[old]! > now) return NO_SLOT
-    this.#ages.shift()
-    return old
-  }
-
-  #watchAge(slot: number): void {
-    if (this.slots.expiresAt[slot] === Infinity) return
-    if (!this.#ages.push(slot)) this.#oddAges.push(slot)
+    const { expiresAt, sentAt } = this.slots
+    return Math.min(expiresAt[slot]!, sentAt[slot]! + this.retentionMs) <= now
   }
 
   /** Where it is seen, or waits to be seen. */
   #show(slot: number, now: number): void {
     const { slots } = this
+    // Who was too old while it was held may be so no longer.
+    if (!this.isTooOld(slot, now)) this.#ages.watchAge(slot)
     if (slots.dueAt[slot]! > now) {
       slots.state[slot] = DELAYED
       this.#timed.push(slot)
@@ -300,7 +273,7 @@ export class QueueState {
 
   #drop(slot: number): void {
     this.bytes -= this.slots.bytes[slot]!
-    this.#oddAges.remove(slot)
+    this.#ages.forget(slot)
     this.ready.leave(slot)
     this.slots.release(slot)
   }

@@ -116,7 +116,7 @@ class QueueActor {
   take(message: QueueMessage): undefined | Promise<undefined> {
     if (this.#isLoaded) return this.#turn(message)
     if (message.type === 'end') return this.#endUnread(message.replyTo)
-    if (message.type === 'configure') this.#entry = this.#core.entry = message.entry
+    if (message.type === 'configure') this.#configure(message.entry)
     const { steady } = this.#shared
     if (this.#notLoaded !== undefined && steady.now() < this.#notLoaded.at + LOAD_RETRY_MS)
       return refuse(message, this.#notLoaded.reason)
@@ -236,11 +236,8 @@ class QueueActor {
 
   #configure(entry: Entry): void {
     const core = this.#core
-    const before = core.entry.config.retentionMs
     this.#entry = core.entry = entry
-    if (entry.config.retentionMs === before) return
-    const { sentAt } = core.state.slots
-    core.state.setAges((slot) => core.expiryOf(sentAt[slot]!, core.ownLimits.get(slot) ?? Infinity))
+    core.state.retentionMs = entry.config.retentionMs
   }
 
   #end({ reason, replyTo }: Extract<QueueMessage, { type: 'end' }>): void {
@@ -263,8 +260,7 @@ class QueueActor {
 
   #forgetAll(): void {
     const { state } = this.#core
-    for (const text of state.slots.text)
-      if (text !== undefined) this.#shared.bodies.giveUp(text.length)
+    for (const text of state.slots.texts.all()) this.#shared.bodies.giveUp(text.length)
   }
 
   #freshCore(): QueueCore {

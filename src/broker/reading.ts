@@ -24,8 +24,8 @@ export async function textsOf(
   core: QueueCore,
   slots: readonly number[],
 ): Promise<ReadonlyMap<string, string>> {
-  const { text } = core.state.slots
-  const keys = slots.filter((slot) => text[slot] === undefined).map((slot) => core.keyOf(slot))
+  const { texts } = core.state.slots
+  const keys = slots.filter((slot) => texts.get(slot) === undefined).map((slot) => core.keyOf(slot))
   const found = await readRecords(core.shared.journal, core.messages, keys)
   return new Map(found?.map(({ key, value }) => [key, value]))
 }

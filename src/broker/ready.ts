@@ -18,6 +18,8 @@ export const LEVELS = 256
 
 /** The messages of one group at one level. */
 export class Lane {
+  /** Among the lanes of its queue. */
+  readonly number: number
   readonly level: number
   readonly group: string
   head: number = NO_SLOT
@@ -30,7 +32,8 @@ export class Lane {
   next: Lane | undefined
   prev: Lane | undefined
 
-  constructor(level: number, group: string) {
+  constructor(number: number, level: number, group: string) {
+    this.number = number
     this.level = level
     this.group = group
   }
@@ -43,6 +46,9 @@ export class Ready {
   readonly #rings: (Lane | undefined)[] = []
   readonly #plain: (Lane | undefined)[] = []
   readonly #groups = new Map<string, Lane>()
+  /** By number; a number that has become free is given to the next. */
+  readonly #lanes: Lane[] = []
+  readonly #freeNumbers: number[] = []
   readonly #words = new Uint32Array(LEVELS / 32)
   size = 0
 
@@ -56,28 +62,34 @@ export class Ready {
     const level = this.#slots.level[slot]!
     const lane = group === '' ? this.#plainLane(level) : this.#groupLane(level, group)
     lane.members++
-    this.#slots.lane[slot] = lane
+    this.#slots.lane[slot] = lane.number
+  }
+
+  laneOf(slot: number): Lane {
+    return this.#lanes[this.#slots.lane[slot]!]!
   }
 
   /** The message is gone. */
   leave(slot: number): void {
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     lane.members--
-    if (lane.members === 0 && lane.group !== '') this.#groups.delete(nameOf(lane.level, lane.group))
+    if (lane.members > 0 || lane.group === '') return
+    this.#groups.delete(nameOf(lane.level, lane.group))
+    this.#freeNumbers.push(lane.number)
   }
 
   /** To the end of its lane, or to its old place if it was there before. */
   add(slot: number): void {
     this.#lineUp(slot)
     this.size++
-    this.#judge(this.#slots.lane[slot]!)
+    this.#judge(this.laneOf(slot))
   }
 
   /** It is put off: in a FIFO queue those behind it have to wait as well. */
   putOff(slot: number): void {
     if (!this.#isFifo) return
     this.#lineUp(slot)
-    this.#judge(this.#slots.lane[slot]!)
+    this.#judge(this.laneOf(slot))
   }
 
   /** What was put off is not any more, and is ready or leaves. */
@@ -86,7 +98,7 @@ export class Ready {
   }
 
   #lineUp(slot: number): void {
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     const { next, prev } = this.#slots
     const before = this.#placeOf(lane, slot)
     const after = before === NO_SLOT ? lane.head : next[before]!
@@ -99,7 +111,7 @@ export class Ready {
   }
 
   #unline(slot: number): void {
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     const { next, prev } = this.#slots
     const [before, after] = [prev[slot]!, next[slot]!]
     if (before === NO_SLOT) lane.head = after
@@ -136,7 +148,7 @@ export class Ready {
       if (fromTail === NO_SLOT || seq[fromTail]! < own) return fromTail
       if (seq[fromHead]! > own) return passed
       if (before === NO_SLOT) return NO_SLOT
-      if (this.#slots.lane[before] === lane && this.#stands(state[before]!)) return before
+      if (this.#slots.lane[before] === lane.number && this.#stands(state[before]!)) return before
       fromTail = prev[fromTail]!
       passed = fromHead
       fromHead = next[fromHead]!
@@ -145,7 +157,7 @@ export class Ready {
   }
 
   remove(slot: number): void {
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     this.#unline(slot)
     this.size--
     if (!this.#hasFirst(lane)) this.#close(lane)
@@ -159,7 +171,7 @@ export class Ready {
 
   /** Takes out what `first` gave, for a lease. The next lane has its turn, unless order forbids. */
   take(slot: number): void {
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     this.remove(slot)
     if (this.#isFifo) lane.held++
     else if (lane.next !== undefined) this.#rings[lane.level] = lane.next
@@ -167,13 +179,13 @@ export class Ready {
 
   /** A receive has ended: what it took of a group must be settled before the group gives more. */
   endTurn(slots: readonly number[]): void {
-    if (this.#isFifo) for (const slot of slots) this.#close(this.#slots.lane[slot]!)
+    if (this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))
   }
 
   /** As if it had been taken, though it was not ready. */
   hold(slot: number): void {
     if (!this.#isFifo) return
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     lane.held++
     this.#close(lane)
   }
@@ -181,20 +193,27 @@ export class Ready {
   /** A message that was taken is back or gone. */
   settle(slot: number): void {
     if (!this.#isFifo) return
-    const lane = this.#slots.lane[slot]!
+    const lane = this.laneOf(slot)
     assert(lane.held > 0, 'what is settled was held')
     lane.held--
     this.#judge(lane)
   }
 
   #plainLane(level: number): Lane {
-    return (this.#plain[level] ??= new Lane(level, ''))
+    return (this.#plain[level] ??= this.#newLane(level, ''))
   }
 
   #groupLane(level: number, group: string): Lane {
     const name = nameOf(level, group)
     let lane = this.#groups.get(name)
-    if (lane === undefined) this.#groups.set(name, (lane = new Lane(level, group)))
+    if (lane === undefined) this.#groups.set(name, (lane = this.#newLane(level, group)))
+    return lane
+  }
+
+  #newLane(level: number, group: string): Lane {
+    const number = this.#freeNumbers.pop() ?? this.#lanes.length
+    const lane = new Lane(number, level, group)
+    this.#lanes[number] = lane
     return lane
   }
 

@@ -123,7 +123,7 @@ export function handOutRead(
   for (const [index, slot] of slots.entries()) {
     if (!state.isHeld(slot, gens[index]!)) continue // its lease was over before it began
     const key = core.keyOf(slot)
-    const text = state.slots.text[slot] ?? texts.get(key)
+    const text = state.slots.texts.get(slot) ?? texts.get(key)
     texts.delete(key)
     if (text !== undefined) deliveries.push(deliveryOf(core, slot, text))
     else {
@@ -176,7 +176,7 @@ function handOut(core: QueueCore, waiter: Waiter): boolean {
     if (slot === NO_SLOT) break
     if (!isFit(core, slot, now)) continue
     bytes += state.slots.bytes[slot]!
-    if (state.slots.text[slot] === undefined) missing++
+    if (state.slots.texts.get(slot) === undefined) missing++
     slots.push(slot)
   }
   state.endTurn(slots)
@@ -186,7 +186,7 @@ function handOut(core: QueueCore, waiter: Waiter): boolean {
     reply(
       core,
       waiter,
-      slots.map((slot) => deliveryOf(core, slot, state.slots.text[slot]!)),
+      slots.map((slot) => deliveryOf(core, slot, state.slots.texts.get(slot)!)),
     )
   return true
 }
@@ -237,21 +237,22 @@ function repeat(core: QueueCore, waiter: Waiter): boolean {
   if (attempt === undefined) return false
   const { slots, gens } = attempt
   if (!slots.every((slot, index) => state.isHeld(slot, gens[index]!))) return false
-  if (slots.some((slot) => state.slots.text[slot] === undefined)) read(core, waiter, slots)
-  else waiter.replyTo.tell(slots.map((slot) => deliveryOf(core, slot, state.slots.text[slot]!)))
+  if (slots.some((slot) => state.slots.texts.get(slot) === undefined)) read(core, waiter, slots)
+  else
+    waiter.replyTo.tell(slots.map((slot) => deliveryOf(core, slot, state.slots.texts.get(slot)!)))
   return true
 }
 
 function read(core: QueueCore, waiter: Waiter, slots: readonly number[]): void {
-  const { text, lane, next, gen, bytes } = core.state.slots
-  const keys = slots.filter((slot) => text[slot] === undefined).map((slot) => core.keyOf(slot))
+  const { texts, next, gen, bytes } = core.state.slots
+  const keys = slots.filter((slot) => texts.get(slot) === undefined).map((slot) => core.keyOf(slot))
   let ahead = 0
   for (
-    let slot = lane[slots.at(-1)!]!.head;
+    let slot = core.state.ready.laneOf(slots.at(-1)!).head;
     slot !== NO_SLOT && keys.length < READ_AHEAD && ahead < READ_AHEAD_BYTES;
     slot = next[slot]!
   ) {
-    if (text[slot] !== undefined) break
+    if (texts.get(slot) !== undefined) break
     keys.push(core.keyOf(slot))
     ahead += bytes[slot]!
   }

@@ -155,7 +155,7 @@ export function stepRedrive(
   texts: ReadonlyMap<string, string>,
 ): void {
   for (const slot of slots) {
-    const text = core.state.slots.text[slot] ?? texts.get(core.keyOf(slot))
+    const text = core.state.slots.texts.get(slot) ?? texts.get(core.keyOf(slot))
     const extras = text === undefined ? undefined : extrasOf(text)
     const targetId = redrive.order.targetId ?? extras?.deadLetterOf
     const target = targetId === undefined ? undefined : core.shared.entryOf(targetId)

@@ -170,19 +170,16 @@ class Intake {
   #admit(message: NewMessage, head: Head, text: string): Sent {
     const core = this.#core
     const seq = core.shared.nextSeq()
-    const own = head.expiresAt
     const slot = core.state.admit({
       ...head,
       seq,
       group: message.group ?? '',
-      expiresAt: core.expiryOf(head.sentAt, own),
       bytes: bytesOf(message),
       receives: 0,
       firstReceivedAt: 0,
       text: undefined,
     })
     core.keepText(slot, text)
-    if (own !== Infinity) core.ownLimits.set(slot, own)
     this.#slots.push(slot)
     this.#records.push({ collection: core.messages, key: keyOf(seq), value: text })
     return { ok: true, messageId: messageIdOf(seq), seq, duplicate: false }

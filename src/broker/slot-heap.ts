@@ -4,16 +4,19 @@
  */
 import { NO_SLOT, type Slots } from './slots.ts'
 
+/** Which column has the places of a heap by that time. */
+const PLACES = { dueAt: 'timed', sentAt: 'aged', expiresAt: 'limited' } as const
+
 export class SlotHeap {
   readonly #slots: Slots
-  readonly #column: 'dueAt' | 'expiresAt'
-  readonly #place: 'timed' | 'aged'
+  readonly #column: keyof typeof PLACES
+  readonly #place: (typeof PLACES)[keyof typeof PLACES]
   readonly #heap: number[] = []
 
-  constructor(slots: Slots, by: 'dueAt' | 'expiresAt') {
+  constructor(slots: Slots, by: keyof typeof PLACES) {
     this.#slots = slots
     this.#column = by
-    this.#place = by === 'dueAt' ? 'timed' : 'aged'
+    this.#place = PLACES[by]
   }
 
   get size(): number {
@@ -37,7 +40,7 @@ export class SlotHeap {
     const heap = this.#heap
     const places = this.#slots[this.#place]
     const gap = places[slot]!
-    if (gap === -1) return
+    if (gap < 0) return
     places[slot] = -1
     const last = heap.pop()!
     if (last === slot) return

@@ -1,12 +1,11 @@
 /**
  * The messages of one queue as columns of numbers: a message is a slot, and a slot is an index.
  *
- * A million messages are some eighty bytes each and nothing that the garbage collector has to follow.
+ * A million messages are some hundred bytes each and nothing that the garbage collector has to follow.
  * `gen` grows with every delivery and every reuse of a slot, so (slot, gen) names one delivery and never
  * another. All messages are also in one line by age, oldest first: `newer` and `older` lead along it.
  */
 import { assert } from '../std/index.ts'
-import type { Lane } from './ready.ts'
 
 export const NO_SLOT = -1
 
@@ -23,6 +22,9 @@ export const LEAVING = 5
 const CAPACITY_MIN = 16
 const MARK_EVERY = 1_024
 const MARKS_MIN = 64
+const PAGE_BITS = 10
+const PAGE = 1 << PAGE_BITS
+const PAGE_MASK = PAGE - 1
 
 export class Slots {
   state: Uint8Array = new Uint8Array(0)
@@ -39,19 +41,21 @@ export class Slots {
   leasedAtS: Uint32Array = new Uint32Array(0)
   /** When a delay or a lease ends. */
   dueAt: Float64Array = new Float64Array(0)
-  /** When it is too old; Infinity for never. */
+  /** When it is too old by a limit of its own; Infinity for none. */
   expiresAt: Float64Array = new Float64Array(0)
   /** Along the list of its state: the lane it is ready in, or the line of leases. */
   next: Int32Array = new Int32Array(0)
   prev: Int32Array = new Int32Array(0)
   newer: Int32Array = new Int32Array(0)
   older: Int32Array = new Int32Array(0)
-  /** Its place in the heap of odd times, and in the heap of odd ages; -1 for none. */
+  /** Its places in the heaps of odd times, odd ages and limits of its own; -1 for none. */
   timed: Int32Array = new Int32Array(0)
   aged: Int32Array = new Int32Array(0)
-  readonly lane: (Lane | undefined)[] = []
+  limited: Int32Array = new Int32Array(0)
+  /** Which lane it is in, by the number of the lane. */
+  lane: Uint32Array = new Uint32Array(0)
   /** The record as it was written, while it is kept in memory. */
-  readonly text: (string | undefined)[] = []
+  readonly texts: Texts = new Texts()
 
   /** The ends of the line by age. */
   oldest: number = NO_SLOT
@@ -71,7 +75,7 @@ export class Slots {
     this.gen[slot]!++
     this.seq[slot] = seq
     this.next[slot] = this.prev[slot] = NO_SLOT
-    this.timed[slot] = this.aged[slot] = -1
+    this.timed[slot] = this.aged[slot] = this.limited[slot] = -1
     this.size++
     this.#lineUp(slot)
     return slot
@@ -99,8 +103,7 @@ export class Slots {
     else this.newer[older] = newer
     this.state[slot] = FREE
     this.gen[slot]!++
-    this.lane[slot] = undefined
-    this.text[slot] = undefined
+    this.texts.drop(slot)
     this.next[slot] = this.#free
     this.#free = slot
     this.size--
@@ -175,10 +178,38 @@ export class Slots {
     this.older = grown(this.older, new Int32Array(capacity))
     this.timed = grown(this.timed, new Int32Array(capacity))
     this.aged = grown(this.aged, new Int32Array(capacity))
+    this.limited = grown(this.limited, new Int32Array(capacity))
+    this.lane = grown(this.lane, new Uint32Array(capacity))
     for (let slot = capacity - 1; slot >= before; slot--) {
       this.next[slot] = this.#free
       this.#free = slot
     }
+  }
+}
+
+/** Texts by slot. Most slots of a long queue have none, so there are pages, and none where there is no text. */
+export class Texts {
+  readonly #pages: (string | undefined)[][] = []
+
+  get(slot: number): string | undefined {
+    return this.#pages[slot >>> PAGE_BITS]?.[slot & PAGE_MASK]
+  }
+
+  set(slot: number, text: string): void {
+    const page = (this.#pages[slot >>> PAGE_BITS] ??= new Array<string | undefined>(PAGE).fill(
+      undefined,
+    ))
+    page[slot & PAGE_MASK] = text
+  }
+
+  drop(slot: number): void {
+    const page = this.#pages[slot >>> PAGE_BITS]
+    if (page !== undefined) page[slot & PAGE_MASK] = undefined
+  }
+
+  *all(): Iterable<string> {
+    for (const page of this.#pages)
+      for (const text of page ?? []) if (text !== undefined) yield text
   }
 }
 

@@ -172,6 +172,38 @@ describe('a view', () => {
     assert.deepEqual(await view.list(''), [])
   })
 
+  test('reads a value once before it changes it, and none that does not depend on what it was', async () => {
+    const journal = await memoryJournal()
+    const asked: (readonly string[])[] = []
+    const watched = new Proxy(journal, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        return (...args: readonly unknown[]): unknown => {
+          if (name === 'getRecords' && Array.isArray(args[1]) && args[0] === 'view/both@1')
+            asked.push(args[1])
+          return Reflect.apply(value, target, args)
+        }
+      },
+    })
+    const both: Projection<number> = {
+      name: 'both',
+      version: 1,
+      of: [account],
+      on: ({ key, stored }) => [increased(key.id), { key: `last-${key.id}`, value: stored.seq }],
+    }
+    await using view = project(watched, both)
+    for (let n = 1; n <= 3; n++) {
+      const seen = await append(journal, 'account/a', happened('paid'), happened('paid'))
+      const values = [...(await view.list('', { seen }))]
+      assert.deepEqual(values, [
+        { key: 'a', value: 2 * n },
+        { key: 'last-a', value: 2 * n },
+      ])
+    }
+    assert.deepEqual(asked, [['a']])
+  })
+
   test('gives many values at once, those that are there', async () => {
     const journal = await memoryJournal()
     await using view = project(journal, counts)
@@ -335,6 +367,8 @@ describe('a view', () => {
     trouble.code = undefined
     clock.advance(1_000)
     assert.equal(await second, 2)
+    seen = await append(journal, 'account/a', happened('paid'))
+    assert.equal(await view.get('a', { seen }), 3)
 
     trouble.code = 'read-only'
     await append(journal, 'account/a', happened('paid'))

@@ -26,12 +26,15 @@ type Making<Event> = AnyEntity &
 
 /**
  * One value of the view, and what becomes of it; undefined deletes it. Where the event and the value do
- * not tell, it may be read from history, up to the event, and is a promise then.
+ * not tell, it may be read from history, up to the event, and is a promise then. A `value` is for what
+ * does not depend on the one before, which is not read then.
  */
-export type Touch<Value> = Readonly<{
-  key: string
-  change: (before: Value | undefined) => Value | undefined | Promise<Value | undefined>
-}>
+export type Touch<Value> =
+  | Readonly<{
+      key: string
+      change: (before: Value | undefined) => Value | undefined | Promise<Value | undefined>
+    }>
+  | Readonly<{ key: string; value: Value | undefined }>
 
 export type ReadOptions = Readonly<{
   /** Waits until the view has seen this position: `position` of an answer. */

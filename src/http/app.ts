@@ -1,146 +1,67 @@
 /**
- * The adapter of fastify, and the only file that knows it: fastify finds the route that is meant and
- * reads the body. Its schemas, serializers, logger and hooks on the way out are not used; an answer is
- * written straight to the socket.
+ * The server of Node with our routes in front of nothing else: it finds the route that is meant, and
+ * hands the request to an exchange. What nobody has a route for is limited and counted as well.
  */
-import type fastify from 'fastify'
-import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 
-import { Accident, fault, type Fault } from '../std/index.ts'
-import { bodyTooLarge, gateOf, unsupported } from './admission.ts'
+import { fault, type Fault } from '../std/index.ts'
+import { gateOf } from './admission.ts'
 import { Exchange, type Desk, type Entry } from './exchange.ts'
-import type { Injected, InjectedAnswer } from './http.ts'
-import { parseBody } from './json-body.ts'
 import { PARAM_CHARS_MAX, STALL_MS } from './limits.ts'
 import { serveBeside, type RawService } from './raw.ts'
-import { json, route, type RawParams, type Route } from './route.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    exchange: Exchange | null
-  }
-}
+import { json, route, type Route } from './route.ts'
+import { Router } from './router.ts'
 
 // How often Node looks for those who are late with their headers; half a minute unless it is told.
 const LATE_CHECK_MS_MAX = 1_000
 
-const ANY_TYPE = ['application/json', '*']
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 
-// Without these it loads compilers that take longer than everything else in it.
-const NO_SCHEMAS = {
-  compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
-}
-
-const NO_QUERY: Readonly<Record<string, unknown>> = Object.freeze({})
-
-/** When a server is made, not when a shape is read: commands need the one and not the other. */
-function loadFastify(): typeof fastify {
-  return createRequire(import.meta.url)('fastify')
-}
-
-function refuseSchema(): never {
-  throw new Error('routes read and answer by themselves')
-}
-
-export function createApp(
-  entries: readonly Entry[],
-  desk: Desk,
-  raw?: RawService,
-): FastifyInstance {
+export function createApp(entries: readonly Entry[], desk: Desk, raw?: RawService): Server {
   const { limits } = desk
   const { headerMs, requestMs } = limits
-  const unknown = nowhereEntry(desk)
-  const longestMs = Math.max(0, ...entries.map(({ answerMs }) => answerMs))
-  const onBadPath = (_: string, request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = new Exchange(desk, unknown, request, response, {})
-    exchange.admit(() => exchange.refuse(badPath(), 400))
-  }
-  const app = loadFastify()({
-    bodyLimit: limits.bodyBytes,
-    connectionTimeout: Math.max(requestMs, longestMs, raw?.answerMsMax ?? 0) + STALL_MS,
-    keepAliveTimeout: limits.keepAliveMs,
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: Math.min(headerMs, requestMs),
     requestTimeout: requestMs,
-    clientErrorHandler: () => {}, // the connections' own answers it
-    genReqId: () => '', // a trace has an id
-    return503OnClosing: false,
-    schemaController: NO_SCHEMAS,
-    http: {
-      maxHeaderSize: limits.headerBytes,
-      headersTimeout: Math.min(headerMs, requestMs),
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.min(LATE_CHECK_MS_MAX, Math.ceil(headerMs / 4)),
-    },
-    routerOptions: {
-      maxParamLength: PARAM_CHARS_MAX,
-      querystringParser: () => NO_QUERY, // a route with a query shape reads it from the URL
-      onBadUrl: onBadPath,
-      onMaxParamLength: onBadPath,
-    },
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(LATE_CHECK_MS_MAX, Math.ceil(headerMs / 4)),
   })
+  const longestMs = Math.max(0, ...entries.map(({ answerMs }) => answerMs))
+  server.timeout = Math.max(requestMs, longestMs, raw?.answerMsMax ?? 0) + STALL_MS
   // One more than allowed, so that too many are seen; Node drops what is beyond without a word.
-  app.server.maxHeadersCount = limits.headers + 1
-  app.decorateRequest('exchange', null)
-  app.removeAllContentTypeParsers()
-  // Any kind, as the gate has judged it; the one that is named is found without a search.
-  app.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    // A body that nobody asked for is read only so that the next request can be.
-    if (body.length === 0 || request.exchange?.takesBody !== true) return done(null, undefined)
-    const parsed = parseBody(body)
-    if (parsed.ok) done(null, parsed.value)
-    else done(new Accident(parsed), undefined)
-  })
-  app.setErrorHandler<Error>(onError)
-  for (const entry of entries) addRoute(app, entry, desk)
-  addNowhere(app, unknown, entries, desk)
-  if (raw !== undefined) serveBeside(app.server, raw, desk)
-  return app
+  server.maxHeadersCount = limits.headers + 1
+  server.on('request', listenerOf(entries, desk))
+  if (raw !== undefined) serveBeside(server, raw, desk)
+  return server
 }
 
-function addRoute(app: FastifyInstance, entry: Entry, desk: Desk): void {
-  const { method, path } = entry.route
-  app.route({
-    method,
-    url: urlOf(path),
-    bodyLimit: entry.gate.bodyBytesMax,
-    onRequest(request, reply, done) {
-      const { raw, params } = request
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the router found
-      const exchange = new Exchange(desk, entry, raw, reply.raw, params as RawParams)
-      request.exchange = exchange
-      exchange.admit(done)
-    },
-    handler(request) {
-      request.exchange!.serve(request.body)
-    },
-  })
-}
-
-/**
- * In the words of fastify's router. A parameter with something behind it in its part is a pattern, and
- * is held to what was decoded, which may be anything.
- */
-function urlOf(path: string): string {
-  return path
-    .replaceAll(':', '::')
-    .replace(/\{(\w+)\}(?=[^/])/g, ':$1([^]*)')
-    .replace(/\{(\w+)\}/g, ':$1')
-}
-
-/** What went wrong before a route was asked. */
-function onError(error: Error & { code?: string }, request: FastifyRequest): void {
-  const { exchange } = request
-  if (exchange === null) return
-  if (error instanceof Accident) return exchange.refuse(error.fault, 400)
-  const { code } = error
-  // The caller left in the middle of its body.
-  if (code === 'ECONNRESET' || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return exchange.left()
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return exchange.turnAway(bodyTooLarge(exchange.bodyBytesMax))
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return exchange.turnAway(unsupported(request.headers['content-type']))
-  exchange.fail(error)
+function listenerOf(
+  entries: readonly Entry[],
+  desk: Desk,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const router = new Router<Entry>()
+  for (const entry of entries) {
+    router.add(entry.route.method, entry.route.path, entry)
+    if (entry.route.method === 'GET') router.add('HEAD', entry.route.path, entry)
+  }
+  const unknown = nowhereEntry(desk)
+  const paths = pathsOf(entries.map((entry) => entry.route))
+  return (request, response) => {
+    const { method = '', url = '/' } = request
+    const found = router.find(method, url)
+    if (typeof found === 'object')
+      return new Exchange(desk, found.target, request, response, found.params).begin()
+    const exchange = new Exchange(desk, unknown, request, response, NO_PARAMS)
+    exchange.admit(() => {
+      if (found === 'bad-path') return exchange.refuse(badPath(), 400)
+      const methods = methodsAt(paths, url)
+      const allow = methods.join(', ')
+      if (methods.length === 0) exchange.refuse(noSuchRoute(), 404)
+      else if (method === 'OPTIONS') exchange.answer({ status: 204, headers: { allow } })
+      else exchange.refuse(methodNotAllowed(method, allow), 405)
+    })
+  }
 }
 
 /** Stands for every path that nobody has, so that what goes there is limited and counted as well. */
@@ -162,34 +83,6 @@ function nowhereEntry(desk: Desk): Entry {
     readQuery: undefined,
     answerMs: desk.limits.requestMs,
   }
-}
-
-function addNowhere(
-  app: FastifyInstance,
-  unknown: Entry,
-  entries: readonly Entry[],
-  desk: Desk,
-): void {
-  const paths = pathsOf(entries.map((entry) => entry.route))
-  const turnAway = ({ raw, method, url }: FastifyRequest, reply: FastifyReply): void => {
-    const exchange = new Exchange(desk, unknown, raw, reply.raw, {})
-    exchange.admit(() => {
-      const methods = methodsAt(paths, url)
-      const allow = methods.join(', ')
-      if (methods.length === 0) exchange.refuse(noSuchRoute(), 404)
-      else if (method === 'OPTIONS') exchange.answer({ status: 204, headers: { allow } })
-      else if (methods.includes(method)) exchange.refuse(badPath(), 400) // a part was too long
-      else exchange.refuse(methodNotAllowed(method, allow), 405)
-    })
-  }
-  // As a route it is asked before a body is read; the handler is for methods that fastify has no word for.
-  app.route({
-    method: app.supportedMethods,
-    url: '*',
-    onRequest: (request, reply) => turnAway(request, reply),
-    handler: () => {},
-  })
-  app.setNotFoundHandler((request, reply) => turnAway(request, reply))
 }
 
 type PathMethods = Readonly<{ pattern: RegExp; methods: readonly string[] }>
@@ -229,29 +122,4 @@ function badPath(): Fault {
     expected: { path: `percent-encoded UTF-8, at most ${PARAM_CHARS_MAX} characters a part` },
     remedy: 'encode every part of the path once',
   })
-}
-
-export async function inject(app: FastifyInstance, request: Injected): Promise<InjectedAnswer> {
-  const { method = 'GET', url, headers = {}, body } = request
-  const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
-  const payload = body === undefined || isRaw ? body : JSON.stringify(body)
-  const sent: Record<string, string | string[]> =
-    payload === body ? {} : { 'content-type': 'application/json' }
-  for (const [name, value] of Object.entries(headers))
-    sent[name] = typeof value === 'string' ? value : [...value]
-  const options: InjectOptions = {
-    method,
-    url,
-    headers: sent,
-    ...(payload !== undefined && { payload }),
-  }
-  const { statusCode, headers: answered, payload: text } = await app.inject(options)
-  return {
-    status: statusCode,
-    headers: Object.fromEntries(
-      Object.entries(answered).map(([name, value]) => [name, value?.toString()]),
-    ),
-    text: method === 'HEAD' ? '' : text,
-    json: (): unknown => JSON.parse(text),
-  }
 }

@@ -41,10 +41,13 @@ export class Connections {
     this.#around = around
     const { limits, traffic } = around
     server.maxConnections = limits.connections + CONNECTIONS_SURPLUS_MAX
-    server.on('connection', (socket) => this.#onConnection(socket))
+    server.on('connection', (socket) => {
+      if (socket instanceof Socket) this.#onConnection(socket) // another stream is an injected request
+    })
     server.on('drop', () => traffic.connectionsDropped++)
     server.on('clientError', (error, socket) => {
       if (socket instanceof Socket) this.#onClientError(error, socket)
+      else socket.destroy(error)
     })
   }
 

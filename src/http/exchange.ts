@@ -1,7 +1,7 @@
 /**
  * One request and its answer.
  *
- *   admitted ──▶ body read by the server ──▶ served ──▶ answered
+ *   admitted ──▶ body read ──▶ served ──▶ answered
  *
  * An exchange is answered exactly once, whoever comes first: a refusal, the route, the clock, or the
  * caller by leaving. It is also the call that a route gets; what a route seldom asks for, such as a
@@ -21,8 +21,10 @@ import {
   type Random,
   type TraceContext,
 } from '../std/index.ts'
-import { judge, type Gate, type TurnedAway, type Verdict } from './admission.ts'
+import { bodyTooLarge, judge, type Gate, type TurnedAway, type Verdict } from './admission.ts'
 import { ANYBODY, type Authenticator, type Principal } from './auth.ts'
+import { receive, type Receiver } from './body.ts'
+import { parseBody } from './json-body.ts'
 import { RETRY_AFTER_MS, type HttpLimits } from './limits.ts'
 import type { Pending, Placed } from './pending.ts'
 import { problem } from './problem.ts'
@@ -67,7 +69,7 @@ export type Entry = Readonly<{
   answerMs: number
 }>
 
-export class Exchange implements Call, Owed {
+export class Exchange implements Call, Owed, Receiver {
   readonly headers: Readonly<Record<string, string | undefined>>
   params: unknown
   query: unknown = undefined
@@ -106,14 +108,6 @@ export class Exchange implements Call, Owed {
     this.headers = request.headers as Readonly<Record<string, string | undefined>>
   }
 
-  get takesBody(): boolean {
-    return this.#entry.gate.takesBody
-  }
-
-  get bodyBytesMax(): number {
-    return this.#entry.gate.bodyBytesMax
-  }
-
   get url(): string {
     return this.#request.url ?? '/'
   }
@@ -136,21 +130,61 @@ export class Exchange implements Call, Owed {
     return this.#abort.signal
   }
 
-  /** Whether the body should be read; if not, the refusal has been sent or will be. */
+  /** Admitted, read and served. */
+  begin(): void {
+    const said = this.#judged()
+    if (said instanceof Promise) this.#admitLater(said, () => this.#receive())
+    else if ('refusal' in said) this.turnAway(said)
+    else {
+      this.principal = said
+      this.#receive()
+    }
+  }
+
+  /** Calls back if it may come in; if not, the refusal has been sent or will be. */
   admit(onAdmitted: () => void): void {
-    const said = judge(this.#entry.gate, this.#desk, this.#request, this.#sentParams)
-    if (said instanceof Promise)
-      said.then(
-        (later) => this.#admitted(later, onAdmitted),
-        (error: unknown) => this.fail(error),
-      )
+    const said = this.#judged()
+    if (said instanceof Promise) this.#admitLater(said, onAdmitted)
     else this.#admitted(said, onAdmitted)
+  }
+
+  #judged(): Verdict | Promise<Verdict> {
+    return judge(this.#entry.gate, this.#desk, this.#request, this.#sentParams)
+  }
+
+  #admitLater(said: Promise<Verdict>, go: () => void): void {
+    said.then(
+      (later) => this.#admitted(later, go),
+      (error: unknown) => this.fail(error),
+    )
   }
 
   #admitted(said: Verdict, go: () => void): void {
     if ('refusal' in said) return this.turnAway(said)
     this.principal = said
     go()
+  }
+
+  /** A body that nobody asked for is left to Node, which reads it so that the next request can be. */
+  #receive(): void {
+    const { takesBody, bodyBytesMax } = this.#entry.gate
+    if (takesBody) receive(this.#request, bodyBytesMax, this)
+    else this.serve(undefined)
+  }
+
+  onBody(bytes: Buffer): void {
+    if (bytes.length === 0) return this.serve(undefined)
+    const parsed = parseBody(bytes)
+    if (parsed.ok) this.serve(parsed.value)
+    else this.refuse(parsed, 400)
+  }
+
+  onTooLarge(): void {
+    this.turnAway(bodyTooLarge(this.#entry.gate.bodyBytesMax))
+  }
+
+  onLeft(): void {
+    this.left()
   }
 
   /** What is left of a body is read and forgotten by Node, so that the caller gets to see the answer. */

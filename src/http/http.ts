@@ -44,7 +44,7 @@ export interface InjectedAnswer {
 export interface Http extends AsyncDisposable {
   /** Port 0 takes any that is free. Throws an accident when the address cannot be had. */
   listen(address: Readonly<{ host: string; port: number }>): Promise<{ host: string; port: number }>
-  /** A request without a socket; it passes everything but the limits on connections, and goes to a route. */
+  /** A request without a socket; it passes everything but the limits on connections. */
   inject(request: Injected): Promise<InjectedAnswer>
   /** From here on requests are refused, streams end, and connections are closed after their answer. */
   beginDraining(): void

@@ -150,7 +150,7 @@ describe('a request', () => {
 
   test('may have so many headers and no more', async () => {
     const { http } = serve([aRoute({ path: '/a' })], { limits: { headers: 20 } })
-    // The injected request brings two of its own: user-agent and host.
+    // The injected request brings two of its own: host and connection.
     assert.equal((await http.inject({ url: '/a', headers: manyHeaders(18) })).status, 200)
     assert.equal(
       codeOf(await http.inject({ url: '/a', headers: manyHeaders(19) })),
@@ -235,7 +235,7 @@ describe('a path', () => {
     const { http } = serve([plain])
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }), async (id) => {
-        fc.pre(id.isWellFormed() && !/^\.+$/.test(id)) // which the injecting client would resolve
+        fc.pre(id.isWellFormed())
         const answer = await http.inject({ url: `/ids/${encodeURIComponent(id)}` })
         assert.deepEqual([answer.status, answer.json()], [200, id])
       }),

@@ -7,11 +7,12 @@
  */
 import { freshSeed, random } from '../std/index.ts'
 import { gateOf } from './admission.ts'
-import { createApp, inject } from './app.ts'
+import { createApp } from './app.ts'
 import { Connections } from './connections.ts'
 import { docsRoutes } from './docs-page.ts'
 import type { Desk, Entry, Owed } from './exchange.ts'
 import type { Http, HttpOptions } from './http.ts'
+import { inject } from './inject.ts'
 import { defaultLimits, OVERDUE_CHECK_MS, type HttpLimits } from './limits.ts'
 import { Pending } from './pending.ts'
 import { queryReader } from './query.ts'
@@ -41,22 +42,18 @@ export function createHttp(options: HttpOptions): Http {
     onOwed: watchPending,
   }
   const routes = [...options.routes, ...docsRoutes(options.routes, options.info)]
-  const app = createApp(routes.map(entryOf), desk, options.raw)
-  const connections = new Connections(app.server, desk)
+  const server = createApp(routes.map(entryOf), desk, options.raw)
+  const connections = new Connections(server, desk)
   traffic.inFlight = () => pending.size
 
   return {
-    async listen(address) {
-      await app.ready()
-      return connections.listen(address)
-    },
-    inject: (request) => inject(app, request),
+    listen: (address) => connections.listen(address),
+    inject: (request) => inject(server, request),
     beginDraining,
     async close(graceMs) {
       beginDraining()
       await connections.close(graceMs)
       pending.clear() // there is nobody left who could be answered
-      await app.close()
     },
     metrics: () => traffic.metrics(),
     [Symbol.asyncDispose]() {

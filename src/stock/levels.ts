@@ -49,7 +49,7 @@ export function levelsProjection(entities: Entities): Projection<LevelValue, Pot
         change: (before: LevelValue | undefined) =>
           levelAfter(entities, key.id, standingOf(before), event, stored.seq),
       }
-      const touches = [level, ...(stored.seq === 1 ? [indexTouch(key.id)] : [])]
+      const touches = stored.seq === 1 ? [level, indexTouch(key.id)] : [level]
       if (event.type !== 'moved-out') return touches
       const { moveId, requestId, to, quantity, reason, effectiveAt: movedAt } = event
       const { at: recordedAt, position, actor } = stored
@@ -65,7 +65,7 @@ export function levelsProjection(entities: Entities): Projection<LevelValue, Pot
         position,
         ...(actor === undefined ? undefined : { actor }),
       }
-      return [...touches, { key: MOVE + moveId, change: () => move }]
+      return [...touches, { key: MOVE + moveId, value: move }]
     },
   }
 }
@@ -94,7 +94,7 @@ function levelAfter(
     .then(({ state: folded, version }) => ({ ...folded, version }))
 }
 
-function indexTouch(id: string): { key: string; change: () => true } {
+function indexTouch(id: string): { key: string; value: true } {
   const bar = id.indexOf('|')
-  return { key: `${INDEX}${id.slice(bar + 1)}|${id.slice(0, bar)}`, change: () => true }
+  return { key: `${INDEX}${id.slice(bar + 1)}|${id.slice(0, bar)}`, value: true }
 }

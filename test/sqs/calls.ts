@@ -221,7 +221,7 @@ function unescaped(text: string): string {
       gt: '>',
       quot: '"',
       apos: "'",
-      '#13': '\r',
+      '#xD': '\r',
     }
     if (known[name] === undefined) throw new Error(`no entity: ${name}`)
     return known[name]

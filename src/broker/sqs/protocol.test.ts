@@ -228,10 +228,15 @@ describe('XML', () => {
   test('escapes what would be something else', () => {
     assert.equal(
       escaped(`<a b="c" d='e'>&\r\n\t`),
-      '&lt;a b=&quot;c&quot; d=&apos;e&apos;&gt;&amp;&#13;\n\t',
+      '&lt;a b=&quot;c&quot; d=&apos;e&apos;&gt;&amp;&#xD;\n\t',
     )
     assert.equal(escaped('\u0000\ud800\uffff\u001f'), '\ufffd'.repeat(4))
     assert.equal(escaped('grüße 🚀'), 'grüße 🚀')
+  })
+
+  // The SDK for JavaScript of before AWS JSON reads no other, and then finds that the MD5 of a body is wrong.
+  test('writes a carriage return as the entity that old clients know', () => {
+    assert.equal(escaped('a\r\nb'), 'a&#xD;\nb')
   })
 
   test('is well-formed, whatever is in it', () => {

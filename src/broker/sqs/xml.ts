@@ -84,7 +84,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&apos;',
   // A reader turns it into a line feed unless it is written so.
-  '\r': '&#13;',
+  '\r': '&#xD;',
 }
 
 // oxlint-disable-next-line no-control-regex -- these are meant

@@ -21,7 +21,8 @@ import { Accident, assert, fault, type Clock } from '../../std/index.ts'
 import { changesIn } from '../changes.ts'
 import type { Projection, ReadOptions, View } from '../projection.ts'
 import { Arrivals } from './arrivals.ts'
-import { touchesOf, valueOf, writesOf } from './touching.ts'
+import { KnownValues } from './known-values.ts'
+import { touchesOf, valueOf, writesOf, type Touching } from './touching.ts'
 
 /** Where the positions of all views are kept, under `name@version`. */
 const POSITIONS = 'views'
@@ -41,6 +42,14 @@ const TRANSIENT: ReadonlySet<string> = new Set([
   'unknown-outcome',
 ])
 
+/** What a page of events comes to, and what was stored of the values that it depends on. */
+type Writes = Readonly<{
+  writes: readonly RecordWrite[]
+  before: ReadonlyMap<string, string | undefined>
+}>
+
+const NO_WRITES: Writes = { writes: [], before: new Map() }
+
 export class Projecting<Value> implements View<Value> {
   readonly ended: Promise<void>
   readonly #journal: Journal
@@ -51,6 +60,7 @@ export class Projecting<Value> implements View<Value> {
   readonly #collection: string
   readonly #fence: string
   readonly #arrivals: Arrivals
+  readonly #known = new KnownValues()
   /** Ends the pause that it is in. */
   #wake: (() => void) | undefined
   #isClosed = false
@@ -184,6 +194,7 @@ export class Projecting<Value> implements View<Value> {
   }
 
   async #follow(): Promise<void> {
+    this.#known.clear() // what was tried before may have become durable or not
     const [stored] = await this.#journal.getRecords(POSITIONS, [this.#name])
     this.#storedPosition = stored === undefined ? 0 : Number(stored.value)
     if (this.#isClosed) return
@@ -200,33 +211,61 @@ export class Projecting<Value> implements View<Value> {
 
   /** In halves, if what becomes of the values is too much for one batch. */
   async #take(events: readonly StoredEvent[]): Promise<void> {
-    const writes = await this.#writesFor(events)
-    if (writes === undefined) {
+    const made = await this.#writesFor(events)
+    if (made === undefined) {
       const half = events.length >> 1
       await this.#take(events.slice(0, half))
       await this.#take(events.slice(half))
       return
     }
+    const { writes } = made
     const { position } = events.at(-1)!
     if (writes.length > 0 || position - this.#storedPosition >= POSITION_EVERY) {
       const value = String(position)
       await this.#commit([...writes, { collection: POSITIONS, key: this.#name, value }])
       this.#storedPosition = position
     }
+    this.#remember(made)
     this.#arrivals.arrive(position)
   }
 
-  async #writesFor(events: readonly StoredEvent[]): Promise<readonly RecordWrite[] | undefined> {
+  async #writesFor(events: readonly StoredEvent[]): Promise<Writes | undefined> {
     const projection = this.#projection
     const touches = touchesOf(projection, changesIn(projection.of, events))
-    if (touches.length === 0) return []
-    const keys = new Set(touches.map(({ key }) => key))
+    if (touches.length === 0) return NO_WRITES
     const isDivisible = events.length > 1
-    if (isDivisible && keys.size > VALUES_MAX) return undefined
-    const stored = await this.#journal.getRecords(this.#collection, [...keys])
-    const before = new Map(stored.map(({ key, value }) => [key, value]))
+    if (isDivisible && touches.length > VALUES_MAX && keysOf(touches).size > VALUES_MAX)
+      return undefined
+    const before = await this.#before(touches)
     const writes = await writesOf(projection, this.#collection, touches, before)
-    return isDivisible && bytesOf(writes) > VALUES_BYTES_MAX ? undefined : writes
+    if (isDivisible && bytesOf(writes) > VALUES_BYTES_MAX) return undefined
+    return { writes, before }
+  }
+
+  /** What is stored of the values that become something else by what they are. */
+  async #before(
+    touches: readonly Touching<Value>[],
+  ): Promise<ReadonlyMap<string, string | undefined>> {
+    const before = new Map<string, string | undefined>()
+    const unknown: string[] = []
+    for (const { touch } of touches) {
+      const { key } = touch
+      if ('value' in touch || before.has(key)) continue
+      if (!this.#known.has(key)) unknown.push(key)
+      before.set(key, this.#known.get(key))
+    }
+    if (unknown.length > 0)
+      for (const { key, value } of await this.#journal.getRecords(this.#collection, unknown))
+        before.set(key, value)
+    return before
+  }
+
+  /** The values are durable. */
+  #remember({ writes, before }: Writes): void {
+    for (const [key, text] of before) this.#known.set(key, text)
+    for (const write of writes)
+      if (before.has(write.key))
+        this.#known.set(write.key, 'value' in write ? write.value : undefined)
   }
 
   async #commit(records: readonly RecordWrite[]): Promise<void> {
@@ -245,6 +284,12 @@ export class Projecting<Value> implements View<Value> {
 
 function collectionOf(view: string): string {
   return `view/${view}`
+}
+
+function keysOf(
+  touches: readonly Readonly<{ touch: Readonly<{ key: string }> }>[],
+): ReadonlySet<string> {
+  return new Set(touches.map(({ touch }) => touch.key))
 }
 
 function bytesOf(writes: readonly RecordWrite[]): number {

@@ -10,38 +10,48 @@ import type { Change } from '../entities.ts'
 import type { Projection, Touch } from '../projection.ts'
 
 /** A touch, and what to call it should it throw. */
-export type Touching<Value> = Touch<Value> & Readonly<{ by: Change<{ type: string }> }>
+export type Touching<Value> = Readonly<{ touch: Touch<Value>; by: Change<{ type: string }> }>
 
 export function touchesOf<Value>(
   projection: Projection<Value>,
   changes: readonly Change<{ type: string }>[],
 ): readonly Touching<Value>[] {
-  return changes.flatMap((by) =>
-    naming(projection, by, () => projection.on(by).map(({ key, change }) => ({ key, change, by }))),
-  )
+  const touches: Touching<Value>[] = []
+  for (const by of changes)
+    for (const touch of naming(projection, by, () => projection.on(by))) touches.push({ touch, by })
+  return touches
 }
 
-/** The records that the touches change, where `before` says what is stored. */
+/** The records that the touches change, where `before` says what is stored of those that depend on it. */
 export async function writesOf<Value>(
   projection: Projection<Value>,
   collection: string,
   touches: readonly Touching<Value>[],
-  before: ReadonlyMap<string, string>,
+  before: ReadonlyMap<string, string | undefined>,
 ): Promise<readonly RecordWrite[]> {
   const values = new Map<string, Value | undefined>()
-  for (const [key, stored] of before) values.set(key, valueOf(projection, stored))
-  for (const { key, change, by } of touches) {
-    const after = naming(projection, by, () => change(values.get(key)))
+  for (const { touch, by } of touches) {
+    const { key } = touch
+    if ('value' in touch) {
+      values.set(key, touch.value)
+      continue
+    }
+    const stored = before.get(key)
+    const value =
+      values.has(key) || stored === undefined ? values.get(key) : valueOf(projection, stored)
+    const after = naming(projection, by, () => touch.change(value))
     // What it rejects with is what the journal could not read, which has a name of its own.
     values.set(key, after instanceof Promise ? await after : after)
   }
-  return [...values].flatMap(([key, value]): RecordWrite[] => {
+  const writes: RecordWrite[] = []
+  for (const [key, value] of values) {
     const after: string | undefined = JSON.stringify(value)
-    if (after === before.get(key)) return []
-    return [
+    if (before.has(key) && after === before.get(key)) continue
+    writes.push(
       after === undefined ? { collection, key, deleted: true } : { collection, key, value: after },
-    ]
-  })
+    )
+  }
+  return writes
 }
 
 /** A value of the projection as it was stored. */

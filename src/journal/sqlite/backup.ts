@@ -37,7 +37,9 @@ export async function backupTables(file: string, target: string): Promise<undefi
 }
 
 /** What a journal is made of; the rest of a directory is for people, or for one process. */
-const PARTS = new RegExp(`^(?:${TABLES_FILE}(?:-wal)?|intake-\\d+-[0-9a-f]{16}-[ab])$`)
+const PARTS = new RegExp(
+  `^(?:${TABLES_FILE}(?:-wal)?|intake-\\d+-[0-9a-f]{16}-[ab](?:\\.sealed)?)$`,
+)
 
 /** The tables come last: without them nobody takes the directory for a journal. */
 export function restoreBackup(source: string, directory: string): VerifyReport {

@@ -20,7 +20,7 @@ describe('the intake of an earlier opening', () => {
     const directory = mkdtempSync(join(tmpdir(), 'journal-'))
     t.after(() => rmSync(directory, { recursive: true }))
     openAndClose(directory)
-    const intake = join(directory, `intake-1-${'0'.repeat(16)}-a`)
+    const intake = join(directory, `intake-1-${'0'.repeat(16)}-a.sealed`)
     writeFileSync(intake, '')
     const reader = new DatabaseSync(join(directory, TABLES_FILE), { readOnly: true })
     reader.exec('begin; select * from anchor')

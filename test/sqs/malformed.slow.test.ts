@@ -1,0 +1,6 @@
+/** 20 000 malformed requests; see `malformed.ts`. */
+import { test } from 'node:test'
+
+import { withstands } from './malformed.ts'
+
+test('20 000 malformed requests break nothing', (t) => withstands(t, 20_000))
