@@ -76,11 +76,12 @@ export function testEnded(core: QueueCore, { testId, life, ended }: Of<'test-end
   if (entry.isLeaving) core.tests.delete(testId)
   else mourn(core, entry, ended)
   for (const request of open) {
-    if (request.message.type === 'initialize-test') request.tell(crashed(testId))
-    else {
-      request.handTo(core.open)
-      void route(core, request.message)
-    }
+    // What has ended two of them might end a third.
+    const isRefused = request.message.type === 'initialize-test' || request.isOrphan
+    request.isOrphan = true
+    request.handTo(core.open)
+    if (isRefused) request.tell(crashed(testId))
+    else void route(core, request.message)
   }
   return core.process()
 }
@@ -115,8 +116,8 @@ function endedUnasked(cause: string, error: unknown): TestError {
 }
 
 function crashed(testId: string): ProbeFault {
-  return fault('test-crashed', `the test ${testId} ended before it was initialized`, {
+  return fault('test-crashed', `the test ${testId} ended before it had answered`, {
     testId,
-    remedy: 'initialize another',
+    remedy: 'look at its status, and initialize another if there is none',
   })
 }

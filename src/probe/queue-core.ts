@@ -13,9 +13,9 @@ import type { TestError } from './record.ts'
 import { Request } from './requests.ts'
 import { Schedule } from './schedule.ts'
 
-/** A journal that is overloaded for a moment costs no test; another actor ends what this one cannot. */
+/** A journal that is overloaded for a moment costs no test; what an actor cannot end, another one does. */
 const EXECUTION: Supervision = retry({ max: 5, backoff: { maxMs: 5_000 }, otherwise: stop() })
-const MOURNING: Supervision = retry({ max: Infinity, backoff: { maxMs: 5_000 } })
+const MOURNING: Supervision = retry({ max: 20, backoff: { maxMs: 5_000 } })
 
 export type Entry = {
   readonly testId: string

@@ -13,6 +13,8 @@ export class Request implements Ref<unknown> {
   readonly path: string
   /** As it came, but for where the answer goes. */
   readonly message: QueueRequest
+  /** Whoever had it before has ended without an answer. */
+  isOrphan = false
   readonly #replyTo: Ref<never>
   #among: Set<Request>
 
