@@ -17,6 +17,8 @@ export type Gate = Readonly<{
   patterns: readonly string[]
   places: ((params: RawParams) => readonly string[]) | undefined
   takesBody: boolean
+  /** Types of an upload; without them a body is JSON. */
+  upload: readonly string[] | undefined
   bodyBytesMax: number
   whileDraining: boolean
 }>
@@ -40,7 +42,8 @@ export function gateOf(route: Route, limits: HttpLimits): Gate {
     permission,
     patterns: patternsOf(permission),
     places: access === 'open' ? undefined : access.places,
-    takesBody: route.body !== undefined,
+    takesBody: route.body !== undefined || route.upload !== undefined,
+    upload: route.upload,
     bodyBytesMax: route.bodyBytesMax ?? limits.bodyBytes,
     whileDraining: route.whileDraining ?? false,
   }
@@ -86,8 +89,11 @@ function judgeBody(gate: Gate, request: IncomingMessage, caller: Principal): Ver
   const { 'content-type': type, 'content-encoding': encoding } = request.headers
   if (Number(request.headers['content-length']) > gate.bodyBytesMax)
     return bodyTooLarge(gate.bodyBytesMax)
-  if (type === undefined ? hasBody(request) : !isJson(type)) return unsupported(type)
-  if (encoding !== undefined && encoding !== 'identity') return unsupported(type, encoding)
+  const { upload } = gate
+  if (upload !== undefined) {
+    if (type === undefined || !upload.includes(type)) return unsupported(type, undefined, upload)
+  } else if (type === undefined ? hasBody(request) : !isJson(type)) return unsupported(type)
+  if (encoding !== undefined && encoding !== 'identity') return unsupported(type, encoding, upload)
   if (hasTwo(request.rawHeaders, 'content-type')) return unsupported('more than one content type')
   return caller
 }
@@ -210,12 +216,16 @@ export function bodyTooLarge(max: number): TurnedAway {
   }
 }
 
-export function unsupported(type: string | undefined, encoding?: string): TurnedAway {
+export function unsupported(
+  type: string | undefined,
+  encoding?: string,
+  types: readonly string[] = ['application/json in UTF-8'],
+): TurnedAway {
   return {
     refusal: fault('unsupported-media-type', 'the body is of a kind that is not read here', {
       mediaType: type ?? null,
       ...(encoding !== undefined && { encoding }),
-      remedy: 'send application/json in UTF-8, not compressed',
+      remedy: `send ${types.join(' or ')}, without a content-encoding`,
     }),
     status: 415,
   }

@@ -45,14 +45,14 @@ function listenerOf(
     router.add(entry.route.method, entry.route.path, entry)
     if (entry.route.method === 'GET') router.add('HEAD', entry.route.path, entry)
   }
-  const unknown = nowhereEntry(desk)
+  const nowhereAt = nowhereEntries(entries, desk)
   const paths = pathsOf(entries.map((entry) => entry.route))
   return (request, response) => {
     const { method = '', url = '/' } = request
     const found = router.find(method, url)
     if (typeof found === 'object')
       return new Exchange(desk, found.target, request, response, found.params).begin()
-    const exchange = new Exchange(desk, unknown, request, response, NO_PARAMS)
+    const exchange = new Exchange(desk, nowhereAt(url), request, response, NO_PARAMS)
     exchange.admit(() => {
       if (found === 'bad-path') return exchange.refuse(badPath(), 400)
       const methods = methodsAt(paths, url)
@@ -75,10 +75,21 @@ const nowhere: Route = route({
   handle: () => json(404, undefined),
 })
 
-function nowhereEntry(desk: Desk): Entry {
+/** Whoever speaks for the paths around has the word. */
+function nowhereEntries(entries: readonly Entry[], desk: Desk): (url: string) => Entry {
+  const silent = nowhereEntry(desk, nowhere)
+  const speaking = entries.flatMap(({ route: { speaksBelow, refuse } }) =>
+    speaksBelow === undefined || refuse === undefined
+      ? []
+      : [{ below: speaksBelow, entry: nowhereEntry(desk, { ...nowhere, refuse }) }],
+  )
+  return (url) => speaking.find(({ below }) => url.startsWith(below))?.entry ?? silent
+}
+
+function nowhereEntry(desk: Desk, of: Route): Entry {
   return {
-    route: nowhere,
-    gate: gateOf(nowhere, desk.limits),
+    route: of,
+    gate: gateOf(of, desk.limits),
     traffic: desk.traffic.of(undefined),
     readQuery: undefined,
     answerMs: desk.limits.requestMs,

@@ -1,8 +1,11 @@
 /**
- * A body on its way in: kept as it comes, up to a bound. Whoever asked for it is told once: all of it,
- * that it is too large, or that its sender has left.
+ * A body on its way in, up to a bound: kept as it comes, or handed on in pieces. Whoever asked for it
+ * is told once: all of it, that it is too large, or that its sender has left.
  */
 import type { IncomingMessage } from 'node:http'
+
+import { Accident } from '../std/index.ts'
+import { bodyTooLarge } from './admission.ts'
 
 export interface Receiver {
   /** It ends here; it may be empty. */
@@ -30,6 +33,21 @@ export function receive(request: IncomingMessage, bytesMax: number, receiver: Re
     if (bytes <= bytesMax) receiver.onBody(parts === undefined ? body : Buffer.concat(parts, bytes))
   })
   request.on('error', () => receiver.onLeft())
+}
+
+/** Whoever does not want the rest leaves it to Node, so that the sender gets to see the answer. */
+export async function* piecesOf(
+  request: IncomingMessage,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no encoding was set
+    const chunk = piece as Buffer
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Accident(bodyTooLarge(bytesMax).refusal)
+    yield chunk
+  }
 }
 
 const NO_BYTES: Buffer = Buffer.alloc(0)

@@ -23,7 +23,7 @@ import {
 } from '../std/index.ts'
 import { bodyTooLarge, judge, type Gate, type TurnedAway, type Verdict } from './admission.ts'
 import { ANYBODY, type Authenticator, type Principal } from './auth.ts'
-import { receive, type Receiver } from './body.ts'
+import { piecesOf, receive, type Receiver } from './body.ts'
 import { parseBody } from './json-body.ts'
 import { RETRY_AFTER_MS, type HttpLimits } from './limits.ts'
 import type { Pending, Placed } from './pending.ts'
@@ -112,6 +112,10 @@ export class Exchange implements Call, Owed, Receiver {
     return this.#request.url ?? '/'
   }
 
+  get pieces(): AsyncIterable<Uint8Array> {
+    return piecesOf(this.#request, this.#entry.gate.bodyBytesMax)
+  }
+
   get trace(): TraceContext {
     return (this.#trace ??= this.#traceFrom(parseTraceparent(this.headers['traceparent'])))
   }
@@ -167,8 +171,8 @@ export class Exchange implements Call, Owed, Receiver {
 
   /** A body that nobody asked for is left to Node, which reads it so that the next request can be. */
   #receive(): void {
-    const { takesBody, bodyBytesMax } = this.#entry.gate
-    if (takesBody) receive(this.#request, bodyBytesMax, this)
+    const { takesBody, upload, bodyBytesMax } = this.#entry.gate
+    if (takesBody && upload === undefined) receive(this.#request, bodyBytesMax, this)
     else this.serve(undefined)
   }
 
@@ -321,7 +325,7 @@ export class Exchange implements Call, Owed, Receiver {
     this.#stream?.end()
   }
 
-  #startStream(reply: Reply, stream: AsyncIterable<string>): void {
+  #startStream(reply: Reply, stream: AsyncIterable<string | Uint8Array>): void {
     this.#isAnswered = true
     this.#desk.pending.add(this)
     this.#response.writeHead(reply.status, headOf(reply, this.#closes()))

@@ -9,7 +9,8 @@ export type ApiInfo = Readonly<{ title: string; version: string }>
 
 /** A route's answers and those of the http layer before it, by status. */
 export function answersOf(route: Route): ReadonlyMap<number, Answer> {
-  const { access, params, query, body, answers } = route
+  const { access, params, query, answers } = route
+  const body = route.body ?? route.upload
   const common: Record<number, Answer> = {
     ...((params ?? query ?? body) !== undefined && {
       400: { description: 'The input is wrong, and every field that is wrong is named.' },
@@ -20,7 +21,7 @@ export function answersOf(route: Route): ReadonlyMap<number, Answer> {
     }),
     ...(body !== undefined && {
       413: { description: 'The body is too large.' },
-      415: { description: 'The body is not JSON.' },
+      415: { description: 'The body is of another kind than is read here.' },
     }),
     500: { description: 'The server failed; the body has the id to report.' },
     503: { description: 'The server is going down, is full, or took too long.' },
@@ -57,12 +58,14 @@ const problemSchema: JsonSchema = {
   },
 }
 
+const BINARY: JsonSchema = { type: 'string', format: 'binary' }
+
 function methodOf({ method }: Route): string {
   return method.toLowerCase()
 }
 
 function operationOf(route: Route): JsonSchema {
-  const { summary, description, tag, access, body } = route
+  const { summary, description, tag, access, body, upload } = route
   return {
     operationId: operationIdOf(route),
     summary,
@@ -74,6 +77,12 @@ function operationOf(route: Route): JsonSchema {
       requestBody: {
         required: !body.isOptional,
         content: { 'application/json': { schema: body.schema } },
+      },
+    }),
+    ...(upload !== undefined && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(upload.map((type) => [type, { schema: BINARY }])),
       },
     }),
     responses: Object.fromEntries(

@@ -76,6 +76,7 @@ const GATE: Gate = {
   patterns: [],
   places: undefined,
   takesBody: false,
+  upload: undefined,
   bodyBytesMax: 0,
   whileDraining: false,
 }

@@ -30,6 +30,8 @@ export type Call<P = unknown, Q = unknown, B = unknown> = Readonly<{
   params: P
   query: Q
   body: B
+  /** The body of an upload, as it comes; throws `body-too-large` where it goes on for too long. */
+  pieces: AsyncIterable<Uint8Array>
   /** Names are in lower case. */
   headers: Readonly<Record<string, string | undefined>>
   /** Path and query as they were sent. */
@@ -50,8 +52,8 @@ export type Reply = Readonly<{
   body?: unknown
   /** In place of a body: text that is already in its final form, such as a page. */
   text?: string
-  /** In place of a body: pieces of text, each written when the caller has taken those before. */
-  stream?: AsyncIterable<string>
+  /** In place of a body: pieces, each written when the caller has taken those before. */
+  stream?: AsyncIterable<string | Uint8Array>
   /** Written when a stream has been silent for a while; without it a silent one is cut after a minute. */
   heartbeat?: string
 }>
@@ -78,6 +80,8 @@ export type Route = Readonly<{
   query?: Shape<unknown>
   /** Without it a body is not read. */
   body?: Shape<unknown>
+  /** In place of a body: one of these types, handed to the function in pieces. */
+  upload?: readonly string[]
   bodyBytesMax?: number
   /** How long the answer may take; a stream is not bound by it. */
   requestMsMax?: number
@@ -88,6 +92,8 @@ export type Route = Readonly<{
   answers: Readonly<Record<number, Answer>>
   /** Gives the refusals of the http layer a body of the feature's own. */
   refuse?: (refusal: Fault, status: number) => Reply
+  /** Paths below this one that no route has are refused in the same words. */
+  speaksBelow?: string
   handle(call: Call): Reply | Promise<Reply>
 }>
 

@@ -16,7 +16,7 @@ export interface StreamTarget {
   /** What the caller has not taken yet. */
   readonly writableLength: number
   flushHeaders(): void
-  write(text: string): boolean
+  write(piece: string | Uint8Array): boolean
   end(): unknown
   destroy(): unknown
   on(event: 'drain', listener: () => void): unknown
@@ -27,7 +27,7 @@ export type StreamEnd = 'complete' | 'ended' | 'left' | 'stalled' | 'failed'
 
 export class Streaming {
   readonly #response: StreamTarget
-  readonly #items: AsyncIterator<string>
+  readonly #items: AsyncIterator<string | Uint8Array>
   readonly #heartbeat: string | undefined
   readonly #clock: Clock
   readonly #onEnd: (how: StreamEnd, error?: unknown) => void
@@ -38,7 +38,7 @@ export class Streaming {
 
   constructor(
     response: StreamTarget,
-    stream: AsyncIterable<string>,
+    stream: AsyncIterable<string | Uint8Array>,
     options: Readonly<{
       heartbeat: string | undefined
       clock: Clock
@@ -75,13 +75,13 @@ export class Streaming {
     )
   }
 
-  #onItem(item: IteratorResult<string>): void {
+  #onItem(item: IteratorResult<string | Uint8Array>): void {
     if (this.#hasEnded) return
     if (item.done === true) this.#finish('complete')
     else this.#write(item.value)
   }
 
-  #write(item: string): void {
+  #write(item: string | Uint8Array): void {
     this.#writtenMs = this.#clock.monotonic()
     if (this.#response.write(item)) this.#ask()
     else this.#isWaiting = true

@@ -11,7 +11,12 @@ import type { RunResult } from '../result.ts'
 import { START_REFUSALS, START_RETRY_AFTER_S, type Wall } from './refusing.ts'
 
 /** What all routes of the orchestrator share. */
-export type ProbeDesk = Readonly<{ probe: Probe; clock: Wall }>
+export type ProbeDesk = Readonly<{
+  probe: Probe
+  clock: Wall
+  /** Bytes of an archive. */
+  uploadBytesMax: number
+}>
 
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer' }

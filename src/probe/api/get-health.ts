@@ -24,6 +24,7 @@ export function getHealth({ probe, clock }: ProbeDesk): Route {
       503: { description: 'not healthy, and why', schema, contentType: 'application/json' },
     },
     refuse: refusing(clock),
+    speaksBelow: '/api/v1/',
     async handle() {
       const status = await probe.queueStatus()
       const timestamp = clock.now()

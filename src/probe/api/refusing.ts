@@ -87,6 +87,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   403: 'forbidden',
   404: 'not_found',
   405: 'method_not_allowed',
+  409: 'conflict',
   408: 'timeout',
   413: 'payload_too_large',
   415: 'unsupported_media_type',
@@ -103,6 +104,24 @@ export function refused(refusal: Fault<ProbeFaultCode>, clock: Wall): Reply {
     refusal,
     clock,
   )
+}
+
+/** What an archive can be refused for; other faults are those of any call. */
+const UPLOAD_STATUSES: Readonly<Record<string, number>> = {
+  'bundle-file-refused': 400,
+  'bad-storage-path': 400,
+  'upload-busy': 409,
+  'bundle-too-large': 413,
+  'storage-unavailable': 503,
+}
+
+export function refusedUpload(refusal: Fault, clock: Wall): Reply {
+  if (isProbeFault(refusal)) return refused(refusal, clock)
+  return refusing(clock)(refusal, UPLOAD_STATUSES[refusal.code] ?? 500)
+}
+
+function isProbeFault(refusal: Fault): refusal is Fault<ProbeFaultCode> {
+  return Object.hasOwn(PROBE_REFUSALS, refusal.code)
 }
 
 /** The answer to a call that the http layer refuses, or that ended in an accident. */

@@ -4,6 +4,7 @@ import type { Probe } from '../probe.ts'
 import type { ProbeDesk } from './answering.ts'
 import { deleteTest } from './delete-test.ts'
 import { getEvents } from './get-events.ts'
+import { getEvidence } from './get-evidence.ts'
 import { getHealth } from './get-health.ts'
 import { getHistory } from './get-history.ts'
 import { getQueueStatus } from './get-queue-status.ts'
@@ -14,11 +15,14 @@ import { postExtend } from './post-extend.ts'
 import { postInitialize } from './post-initialize.ts'
 import { postRetry } from './post-retry.ts'
 import { postStart } from './post-start.ts'
+import { putBundle } from './put-bundle.ts'
 import { putMode } from './put-mode.ts'
 import type { Wall } from './refusing.ts'
 
-export function probeRoutes(probe: Probe, clock: Wall): readonly Route[] {
-  const desk: ProbeDesk = { probe, clock }
+export type ProbeRoutesOptions = Readonly<{ clock: Wall; uploadBytesMax: number }>
+
+export function probeRoutes(probe: Probe, options: ProbeRoutesOptions): readonly Route[] {
+  const desk: ProbeDesk = { probe, ...options }
   return [
     postInitialize(desk),
     postStart(desk),
@@ -30,6 +34,8 @@ export function probeRoutes(probe: Probe, clock: Wall): readonly Route[] {
     getHistory(desk),
     getEvents(desk),
     listEvidence(desk),
+    getEvidence(desk),
+    putBundle(desk),
     postRetry(desk),
     postExtend(desk),
     putMode(desk),
