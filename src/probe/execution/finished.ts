@@ -180,6 +180,7 @@ function retried(
 
 /** By an actor of its own each time: one that hangs is in nobody's way. */
 function storeAgain(life: Life, ctx: Ctx, data: Data): Step {
+  if (recordOf(data).evidence !== 'pending') return stay(data)
   if (data.children.has('block-storage'))
     return stay(storeLater(life, ctx, { ...data, tries: data.tries + 1 }))
   const after = spawnChild(life, ctx, data, 'block-storage')
