@@ -54,6 +54,9 @@ const PACKAGES: readonly Readonly<{ name: string; folder: string; typeOnly: bool
   { name: 'yauzl', folder: 'probe', typeOnly: false },
   { name: 'yazl', folder: 'probe', typeOnly: false },
   { name: '@aws-sdk/client-s3', folder: 'probe', typeOnly: false },
+  { name: 'kafkajs', folder: 'probe', typeOnly: false },
+  { name: 'avsc', folder: 'probe', typeOnly: false },
+  { name: 'protobufjs', folder: 'probe', typeOnly: false },
 ]
 
 const TEST_PACKAGES: ReadonlySet<string> = new Set([
@@ -85,6 +88,8 @@ const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly
       'src/probe/steps/http-service.ts', // on behalf of steps
       'src/http/jwks.ts',
       'src/probe/secrets/vault.ts',
+      'src/probe/events/kafka-tokens.ts',
+      'src/probe/events/registry-http.ts',
       'src/probe/storage/storage.ts', // a method of that name, as in the two below
       'src/probe/storage/create-storage.ts',
       'src/probe/storage/s3.ts',
@@ -128,6 +133,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/probe/secrets/',
     'src/probe/runner/',
     'src/probe/evidence/',
+    'src/probe/events/', // schemas of a bundle, and events as evidence
     'src/kernel/internal/watchdog-thread.ts', // to stderr only
   ],
   'node:http': ['src/http/', 'src/server/asking-server.ts', 'src/stock/locations/transport.ts'],

@@ -2,6 +2,7 @@
  * process. It prints its bootstrap servers, then takes one command a line and answers each with a line:
  *
  *   topic <name> <partitions>      makes a topic
+ *   refuse <name> <error>          answers whoever asks for a topic with an error
  *   down <broker> | up <broker>    closes its connections and refuses new ones, or takes them again
  *   slow <broker> <ms>             every answer takes so long
  *   fail <api key> <error> <times> answers so many requests of a kind with an error
@@ -17,6 +18,10 @@ static rd_kafka_resp_err_t carry_out(rd_kafka_mock_cluster_t *cluster, const cha
   int first, second, third;
   if (sscanf(line, "topic %255s %d", name, &first) == 2)
     return rd_kafka_mock_topic_create(cluster, name, first, 1);
+  if (sscanf(line, "refuse %255s %d", name, &first) == 2) {
+    rd_kafka_mock_topic_set_error(cluster, name, first);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+  }
   if (sscanf(line, "down %d", &first) == 1) return rd_kafka_mock_broker_set_down(cluster, first);
   if (sscanf(line, "up %d", &first) == 1) return rd_kafka_mock_broker_set_up(cluster, first);
   if (sscanf(line, "slow %d %d", &first, &second) == 2)

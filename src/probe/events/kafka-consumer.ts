@@ -6,12 +6,25 @@
  * has handed out: none is missed and none comes twice. It is lost when a break lasts too long, or when
  * trying again cannot help.
  */
-import type { Admin, Consumer, EachMessagePayload, IHeaders } from 'kafkajs'
+import type { Consumer, EachMessagePayload, IHeaders, Kafka } from 'kafkajs'
 
-import { afterTurn } from '../../std/index.ts'
-import type { ConsumerOptions, EventConsumer } from './events.ts'
-import { KAFKA_RETRY, type KafkaConnection, type KafkaWorld } from './kafka-connection.ts'
-import { kafkaAccident, within } from './kafka-faults.ts'
+import type { ConsumerOptions } from './events.ts'
+import { KAFKA_RETRY, type KafkaWorld } from './kafka-client.ts'
+import { kafkaAccident } from './kafka-faults.ts'
+
+/** How far a partition goes, and where the group is if it was there before. */
+export type Place = Readonly<{
+  partition: number
+  low: bigint
+  high: bigint
+  committed: bigint | undefined
+}>
+
+export interface KafkaConsumer {
+  /** Resolves when it is ready. */
+  open(): Promise<void>
+  close(): Promise<void>
+}
 
 /** How long a consumer may be without its brokers before it is given up. */
 export const KAFKA_LOST_MS = 60_000
@@ -19,22 +32,20 @@ export const KAFKA_LOST_MS = 60_000
 export const COMMIT_EVENTS_MAX = 20
 export const COMMIT_MS_MAX = 1_000
 
-const SESSION_MS = 30_000
+const SESSION_MS = 10_000
 const HEARTBEAT_MS = 3_000
 /** How long a broker holds a request for events when there are none; closing has to wait for it. */
 const FETCH_WAIT_MS = 250
-const CLOSE_MS = 5_000
 
-type Ready = <T>(work: () => Promise<T>) => Promise<T>
-
-export async function openKafkaConsumer(
-  connection: KafkaConnection,
+/** It begins behind `places`. */
+export function kafkaConsumer(
+  client: Kafka,
   options: ConsumerOptions,
+  places: readonly Place[],
   world: KafkaWorld,
-  ready: Ready,
-): Promise<EventConsumer> {
-  let lastAliveMs = world.clock.monotonic()
-  const client = await connection.client()
+): KafkaConsumer {
+  const { clock } = world
+  let aliveMs = clock.monotonic()
   const consumer = client.consumer({
     groupId: options.group,
     allowAutoTopicCreation: false,
@@ -43,25 +54,18 @@ export async function openKafkaConsumer(
     maxWaitTimeInMs: FETCH_WAIT_MS,
     retry: {
       ...KAFKA_RETRY,
-      restartOnFailure: async () => world.clock.monotonic() - lastAliveMs < KAFKA_LOST_MS,
+      restartOnFailure: async () => clock.monotonic() - aliveMs < KAFKA_LOST_MS,
     },
   })
   const alive = (): void => {
-    lastAliveMs = world.clock.monotonic()
+    aliveMs = clock.monotonic()
   }
   consumer.on('consumer.heartbeat', alive)
   consumer.on('consumer.fetch', alive)
-  const reading = new Reading(consumer, options, world)
-  try {
-    await ready(async () => reading.open(await connection.admin()))
-  } catch (error) {
-    afterTurn(() => void reading[Symbol.asyncDispose]())
-    throw error
-  }
-  return reading
+  return new Reading(consumer, options, places, world)
 }
 
-class Reading implements EventConsumer {
+class Reading implements KafkaConsumer {
   readonly #consumer: Consumer
   readonly #options: ConsumerOptions
   readonly #world: KafkaWorld
@@ -71,17 +75,21 @@ class Reading implements EventConsumer {
   #held: ReadonlySet<number> | undefined
   #isClosed = false
 
-  constructor(consumer: Consumer, options: ConsumerOptions, world: KafkaWorld) {
+  constructor(
+    consumer: Consumer,
+    options: ConsumerOptions,
+    places: readonly Place[],
+    world: KafkaWorld,
+  ) {
     this.#consumer = consumer
     this.#options = options
     this.#world = world
+    for (const { partition, low, high, committed } of places)
+      if (committed === undefined) this.#next.set(partition, options.from === 'latest' ? high : low)
   }
 
-  async open(admin: Admin): Promise<void> {
+  async open(): Promise<void> {
     const { topic } = this.#options
-    await this.#findPlaces(admin)
-    await this.#consumer.connect()
-    await this.#consumer.subscribe({ topic, fromBeginning: true })
     this.#consumer.on('consumer.group_join', ({ payload }) => {
       this.#onJoined(payload.memberAssignment[topic] ?? [])
     })
@@ -89,6 +97,8 @@ class Reading implements EventConsumer {
       if (this.#held === undefined) this.#ready.reject(error)
       else if (!restart) this.#onLost(error)
     })
+    await this.#consumer.connect()
+    await this.#consumer.subscribe({ topic, fromBeginning: true })
     await this.#consumer.run({
       autoCommit: true,
       autoCommitThreshold: COMMIT_EVENTS_MAX,
@@ -98,28 +108,10 @@ class Reading implements EventConsumer {
     await this.#ready.promise
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     this.#isClosed = true
-    const { clock, log, mask } = this.#world
-    try {
-      await within(this.#consumer.disconnect(), { clock, ms: CLOSE_MS })
-    } catch (error) {
-      log.warn('a consumer of Kafka was not closed in time', {
-        topic: this.#options.topic,
-        error: mask.text(String(error)),
-      })
-    }
-  }
-
-  /** Where the group was, if it was there before; else the beginning or the end of each partition. */
-  async #findPlaces(admin: Admin): Promise<void> {
-    const { topic, group, from } = this.#options
-    const ends = await admin.fetchTopicOffsets(topic)
-    const [committed] = await admin.fetchOffsets({ groupId: group, topics: [topic] })
-    for (const { partition, high, low } of ends) {
-      const at = committed?.partitions.find((each) => each.partition === partition)?.offset ?? '-1'
-      if (at === '-1') this.#next.set(partition, BigInt(from === 'latest' ? high : low))
-    }
+    this.#ready.promise.catch(() => undefined)
+    await this.#consumer.disconnect()
   }
 
   /** Called before anything is fetched. */

@@ -1,10 +1,10 @@
 /**
  * Clusters of Kafka, through kafkajs, which is loaded when the first topic is opened.
  *
- * What is sent is acknowledged by all replicas in sync. Nothing creates a topic by naming it. One
- * connection serves all producers of a cluster that have the same credentials, and ends with the last of
- * them. Protocol-tested: the adapter is held to its promises on a broker that speaks the protocol, not on
- * every version of the real one.
+ * What is sent is acknowledged by all replicas in sync. Nothing creates a topic by naming it. Each
+ * producer and consumer has connections of its own, so that a topic that is denied or deleted is no
+ * trouble to others. Protocol-tested: the adapter is held to its promises on brokers that speak the
+ * protocol, not on every version of the real one.
  */
 import type { Admin, Producer } from 'kafkajs'
 
@@ -20,8 +20,8 @@ import type {
   ProducerOptions,
   WireEvent,
 } from './events.ts'
-import { KafkaConnection, type KafkaWorld } from './kafka-connection.ts'
-import { openKafkaConsumer } from './kafka-consumer.ts'
+import { newClient, newProducer, type KafkaWorld } from './kafka-client.ts'
+import { kafkaConsumer, type Place } from './kafka-consumer.ts'
 import { kafkaAccident, within } from './kafka-faults.ts'
 import { httpRegistry } from './registry-client.ts'
 import type { RegistryAddress } from './registry-http.ts'
@@ -48,6 +48,8 @@ export const KAFKA_SEND_MS = 30_000
 /** How long closing waits for the broker; then the connection goes without a farewell. */
 export const KAFKA_CLOSE_MS = 5_000
 
+const never = new AbortController().signal
+
 export function kafkaClusters(options: KafkaClustersOptions): EventClusters {
   const clusters = new Map<string, KafkaCluster>()
   return {
@@ -69,7 +71,7 @@ export function kafkaClusters(options: KafkaClustersOptions): EventClusters {
 class KafkaCluster implements EventCluster {
   readonly registry: EventCluster['registry']
   readonly #world: KafkaWorld
-  readonly #connections = new Map<string, KafkaConnection>()
+  readonly #open = new Set<AsyncDisposable>()
 
   constructor({ bootstrapServers, registry }: KafkaAddress, options: KafkaClustersOptions) {
     const brokers = bootstrapServers.split(',').map((server) => server.trim())
@@ -78,7 +80,7 @@ class KafkaCluster implements EventCluster {
   }
 
   async createTopic(topic: string, partitions: number, credentials: Credentials): Promise<boolean> {
-    return this.#administer(credentials, `create ${topic}`, (admin) =>
+    return this.#administer(credentials, `create ${topic}`, never, (admin) =>
       admin.createTopics({
         topics: [{ topic, numPartitions: partitions }],
         waitForLeaders: true,
@@ -88,113 +90,128 @@ class KafkaCluster implements EventCluster {
   }
 
   async deleteTopic(topic: string, credentials: Credentials): Promise<void> {
-    await this.#administer(credentials, `delete ${topic}`, (admin) =>
+    await this.#administer(credentials, `delete ${topic}`, never, (admin) =>
       admin.deleteTopics({ topics: [topic], timeout: KAFKA_READY_MS }),
     )
   }
 
   async lag(topic: string, group: string, credentials: Credentials): Promise<number> {
-    return this.#administer(credentials, `read the offsets of ${topic}`, async (admin) => {
-      const [committed] = await admin.fetchOffsets({ groupId: group, topics: [topic] })
-      const ends = await admin.fetchTopicOffsets(topic)
-      return ends.reduce((lag, { partition, high, low }) => {
-        const at = committed?.partitions.find((each) => each.partition === partition)?.offset
-        return lag + Number(BigInt(high) - BigInt(at === undefined || at === '-1' ? low : at))
-      }, 0)
-    })
+    const places = await this.#places(topic, group, credentials, never)
+    return places.reduce((lag, { committed, low, high }) => {
+      return lag + Number(high - (committed ?? low))
+    }, 0)
   }
 
   async producer({ topic, credentials, signal }: ProducerOptions): Promise<EventProducer> {
-    const connection = this.#connection(credentials)
-    try {
-      const producer = await this.#within(
-        `produce to ${topic}`,
-        KAFKA_READY_MS,
-        signal,
-        async () => {
-          await (await connection.admin()).fetchTopicMetadata({ topics: [topic] })
-          return connection.producer()
-        },
-      )
+    const what = `produce to ${topic}`
+    await this.#administer(credentials, what, signal, (admin) =>
+      admin.fetchTopicMetadata({ topics: [topic] }),
+    )
+    const producer = await newProducer(await newClient(credentials, this.#world))
+    const closing = this.#closing(() => producer.disconnect())
+    return this.#orClose(closing, async () => {
+      await this.#within(what, KAFKA_READY_MS, signal, () => producer.connect())
       return {
+        ...closing,
         send: (event) =>
-          this.#within(`produce to ${topic}`, KAFKA_SEND_MS, undefined, () =>
-            send(producer, topic, event),
-          ),
-        [Symbol.asyncDispose]: () => this.#release(connection),
+          this.#within(what, KAFKA_SEND_MS, never, () => send(producer, topic, event)),
       }
-    } catch (error) {
-      await this.#release(connection)
-      throw error
-    }
+    })
   }
 
   async consumer(options: ConsumerOptions): Promise<EventConsumer> {
-    const connection = this.#connection(options.credentials)
-    try {
-      const what = `consume ${options.topic}`
-      const consumer = await openKafkaConsumer(connection, options, this.#world, (work) =>
-        this.#within(what, KAFKA_READY_MS, options.signal, work),
-      )
-      return {
-        [Symbol.asyncDispose]: async () => {
-          await consumer[Symbol.asyncDispose]()
-          await this.#release(connection)
-        },
-      }
-    } catch (error) {
-      await this.#release(connection)
-      throw error
-    }
+    const { topic, group, credentials, signal } = options
+    const places = await this.#places(topic, group, credentials, signal)
+    const client = await newClient(credentials, this.#world)
+    const consumer = kafkaConsumer(client, options, places, this.#world)
+    const closing = this.#closing(() => consumer.close())
+    return this.#orClose(closing, async () => {
+      await this.#within(`consume ${topic}`, KAFKA_READY_MS, signal, () => consumer.open())
+      return closing
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const connection of this.#connections.values()) await connection.close()
-    this.#connections.clear()
+    await Promise.all(Array.from(this.#open, async (each) => each[Symbol.asyncDispose]()))
   }
 
+  #places(
+    topic: string,
+    group: string,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<readonly Place[]> {
+    return this.#administer(credentials, `read the offsets of ${topic}`, signal, async (admin) => {
+      const ends = await admin.fetchTopicOffsets(topic)
+      const [committed] = await admin.fetchOffsets({ groupId: group, topics: [topic] })
+      return ends.map(({ partition, low, high }) => {
+        const at = committed?.partitions.find((each) => each.partition === partition)?.offset
+        const isNew = at === undefined || at.startsWith('-')
+        return {
+          partition,
+          low: BigInt(low),
+          high: BigInt(high),
+          committed: isNew ? undefined : BigInt(at),
+        }
+      })
+    })
+  }
+
+  /** One that is used twice at a time mixes up what it knows about topics. */
   async #administer<T>(
     credentials: Credentials,
     what: string,
+    signal: AbortSignal,
     work: (admin: Admin) => Promise<T>,
   ): Promise<T> {
-    const connection = this.#connection(credentials)
+    const admin = (await newClient(credentials, this.#world)).admin()
+    const closing = this.#closing(() => admin.disconnect())
     try {
-      return await this.#within(what, KAFKA_READY_MS, undefined, async () =>
-        work(await connection.admin()),
-      )
+      return await this.#within(what, KAFKA_READY_MS, signal, async () => {
+        await admin.connect()
+        return work(admin)
+      })
     } finally {
-      await this.#release(connection)
+      await closing[Symbol.asyncDispose]()
     }
   }
 
-  #connection(credentials: Credentials): KafkaConnection {
-    const name = nameOf(credentials)
-    const connection =
-      this.#connections.get(name) ?? new KafkaConnection(name, credentials, this.#world)
-    this.#connections.set(name, connection)
-    connection.uses += 1
-    return connection
+  /** Closes once, and no later than agreed. */
+  #closing(close: () => Promise<void>): AsyncDisposable {
+    const { clock, log, mask } = this.#world
+    let closed: Promise<void> | undefined
+    const closing: AsyncDisposable = {
+      [Symbol.asyncDispose]: () => {
+        closed ??= within(close(), { clock, ms: KAFKA_CLOSE_MS }).catch((error: unknown) =>
+          log.warn('a connection to Kafka did not close', { error: mask.text(String(error)) }),
+        )
+        this.#open.delete(closing)
+        return closed
+      },
+    }
+    this.#open.add(closing)
+    return closing
   }
 
-  async #release(connection: KafkaConnection): Promise<void> {
-    connection.uses -= 1
-    if (connection.uses > 0) return
-    if (this.#connections.get(connection.name) === connection)
-      this.#connections.delete(connection.name)
-    await connection.close()
+  async #orClose<T>(closing: AsyncDisposable, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      await closing[Symbol.asyncDispose]()
+      throw error
+    }
   }
 
   async #within<T>(
     what: string,
     ms: number,
-    signal: AbortSignal | undefined,
+    signal: AbortSignal,
     work: () => Promise<T>,
   ): Promise<T> {
     try {
       return await within(work(), { clock: this.#world.clock, ms, signal })
     } catch (error) {
-      if (error instanceof Accident || signal?.aborted === true) throw error
+      if (error instanceof Accident || signal.aborted) throw error
       throw kafkaAccident(error, what, this.#world.mask)
     }
   }
@@ -215,13 +232,4 @@ async function send(
   })
   const { partition, baseOffset = '-1' } = answer ?? { partition: -1 }
   return { partition, offset: baseOffset }
-}
-
-/** Without secrets: whoever has the same name for one has the same one. */
-function nameOf(credentials: Credentials): string {
-  return JSON.stringify(credentials, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && 'reveal' in value && 'name' in value
-      ? value.name
-      : value,
-  )
 }

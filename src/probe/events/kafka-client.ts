@@ -1,11 +1,10 @@
-/** One client of a cluster with one set of credentials; what it logs is masked and goes to our log. */
-import type { Admin, Kafka, KafkaConfig, LogEntry, Producer, SASLOptions } from 'kafkajs'
+/** Clients of a cluster with their credentials; what they log is masked and goes to our log. */
+import type { Kafka, KafkaConfig, LogEntry, Producer, SASLOptions } from 'kafkajs'
 import type Package from 'kafkajs'
 
 import type { Clock, Log } from '../../std/index.ts'
 import type { Mask } from '../secrets/secrets.ts'
 import type { Credentials } from './events.ts'
-import { within } from './kafka-faults.ts'
 import { accessTokens } from './kafka-tokens.ts'
 import { optionalPackage } from './packages.ts'
 
@@ -31,75 +30,17 @@ export const KAFKA_RETRY: Readonly<{
   retries: 5,
 }
 
-const CLOSE_MS = 5_000
+export async function newClient(credentials: Credentials, world: KafkaWorld): Promise<Kafka> {
+  const { Kafka } = await loadKafkajs()
+  return new Kafka(configOf(credentials, world))
+}
 
-export class KafkaConnection {
-  readonly name: string
-  uses = 0
-  readonly #credentials: Credentials
-  readonly #world: KafkaWorld
-  #client: Promise<Kafka> | undefined
-  #producer: Promise<Producer> | undefined
-  #admin: Promise<Admin> | undefined
-
-  constructor(name: string, credentials: Credentials, world: KafkaWorld) {
-    this.name = name
-    this.#credentials = credentials
-    this.#world = world
-  }
-
-  async client(): Promise<Kafka> {
-    this.#client ??= loadKafkajs().then(
-      ({ Kafka }) => new Kafka(configOf(this.#credentials, this.#world)),
-    )
-    return this.#client
-  }
-
-  /** Connected. */
-  async producer(): Promise<Producer> {
-    this.#producer ??= this.#open(async (client) => {
-      const { Partitioners } = await loadKafkajs()
-      const producer = client.producer({
-        allowAutoTopicCreation: false,
-        createPartitioner: Partitioners.DefaultPartitioner,
-      })
-      await producer.connect()
-      return producer
-    })
-    this.#producer.catch(() => (this.#producer = undefined))
-    return this.#producer
-  }
-
-  /** Connected. */
-  async admin(): Promise<Admin> {
-    this.#admin ??= this.#open(async (client) => {
-      const admin = client.admin()
-      await admin.connect()
-      return admin
-    })
-    this.#admin.catch(() => (this.#admin = undefined))
-    return this.#admin
-  }
-
-  async close(): Promise<void> {
-    const { clock, log, mask } = this.#world
-    for (const opened of [this.#producer, this.#admin]) {
-      try {
-        const one = await opened?.catch(() => undefined)
-        if (one !== undefined) await within(one.disconnect(), { clock, ms: CLOSE_MS })
-      } catch (error) {
-        log.warn('a connection to Kafka was not closed in time', {
-          error: mask.text(String(error)),
-        })
-      }
-    }
-    this.#producer = undefined
-    this.#admin = undefined
-  }
-
-  async #open<T>(work: (client: Kafka) => Promise<T>): Promise<T> {
-    return work(await this.client())
-  }
+export async function newProducer(client: Kafka): Promise<Producer> {
+  const { Partitioners } = await loadKafkajs()
+  return client.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: Partitioners.DefaultPartitioner,
+  })
 }
 
 function loadKafkajs(): Promise<typeof Package> {
