@@ -4,19 +4,24 @@
  *
  * A second copy of Cucumber would register steps where nobody looks for them.
  */
-import { registerHooks } from 'node:module'
+import { createRequire, registerHooks } from 'node:module'
+import { pathToFileURL } from 'node:url'
 
 import { PRODUCT } from '../../std/index.ts'
 import { asBuilt } from '../as-built.ts'
 
 const FOLDER = new URL('../../steps/', import.meta.url) // above us: handed to steps, not imported
 const STEPS = asBuilt(new URL('index.ts', FOLDER)).href
+const CUCUMBER = '@cucumber/cucumber'
+const IMPORTED = import.meta.resolve(CUCUMBER)
+const REQUIRED = pathToFileURL(createRequire(import.meta.url).resolve(CUCUMBER)).href
 
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier === `${PRODUCT}/steps`) return next(STEPS, context)
-    if (specifier === '@cucumber/cucumber')
-      return next(specifier, { ...context, parentURL: import.meta.url })
-    return next(specifier, context)
+    if (specifier === `${PRODUCT}/steps`) return { url: STEPS, shortCircuit: true }
+    if (specifier !== CUCUMBER) return next(specifier, context)
+    return context.conditions.includes('require')
+      ? { url: REQUIRED, format: 'commonjs', shortCircuit: true }
+      : { url: IMPORTED, format: 'module', shortCircuit: true }
   },
 })
