@@ -222,7 +222,7 @@ class ProbeOverJournal implements Probe {
           remedy: 'list the evidence of the test',
         })
       const { signal } = new AbortController()
-      return this.#house.ports.readEvidence(start.bucket, name, signal)
+      return this.#house.ports.storage.read(start.bucket, name, { signal })
     })
   }
 

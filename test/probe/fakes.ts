@@ -121,6 +121,7 @@ export class Fakes {
           await this.onStore(bucket)
           this.stored.push(...files.map((name) => `${bucket}/evidence/${name}`))
         },
+        read: async (bucket, name) => bytes(`${bucket}/${name}`),
       },
       readBundle: async (directory): Promise<Bundle> => ({
         directory,
@@ -157,7 +158,6 @@ export class Fakes {
           return run
         },
       },
-      readEvidence: async (bucket, name) => bytes(`${bucket}/${name}`),
       receiveUpload: async (testId) => ({ path: `upload:${testId}` }),
       removeUpload: async () => undefined,
     }

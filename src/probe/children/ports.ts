@@ -79,12 +79,6 @@ export type ChildPorts = Readonly<{
 /** What the orchestrator itself needs besides. */
 export type ProbePorts = ChildPorts &
   Readonly<{
-    /** A file of the evidence that was stored at the place of a bundle. */
-    readEvidence: (
-      bucket: string,
-      name: string,
-      signal: AbortSignal,
-    ) => Promise<AsyncIterable<Uint8Array>>
     /** Takes a bundle; its path is a bucket. */
     receiveUpload: (
       testId: string,

@@ -1,7 +1,7 @@
 /** Storage as tests see it: a path says which of the stores is meant. */
 import { unreachable } from '../../std/index.ts'
 import { badPath } from './accidents.ts'
-import { allowedDirectory, fetchLocal, storeLocal, type LocalRoots } from './local.ts'
+import { allowedDirectory, fetchLocal, readLocal, storeLocal, type LocalRoots } from './local.ts'
 import { placeOf } from './place.ts'
 import type { S3Store } from './s3.ts'
 import type { BlockStorage } from './storage.ts'
@@ -41,6 +41,21 @@ export function createStorage({ local, s3, uploads }: StorageOptions): BlockStor
           return s3.store(place, directory, files, options)
         case 'upload':
           return storeLocal(path, uploadDirectory(path, place.id), directory, files, options)
+        default:
+          return unreachable(place)
+      }
+    },
+
+    async read(path, name, options) {
+      const place = placeOf(path)
+      switch (place.type) {
+        case 'local':
+          return readLocal(path, await localDirectory(place.directory), name)
+        case 's3':
+          if (s3 === undefined) throw badPath(path, 'the server has no S3 store')
+          return s3.read(place, name, options)
+        case 'upload':
+          return readLocal(path, uploadDirectory(path, place.id), name)
         default:
           return unreachable(place)
       }

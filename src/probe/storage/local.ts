@@ -41,6 +41,23 @@ export async function fetchLocal(
   }
 }
 
+/** A file of the evidence; one that is not there is found missing before anything is read. */
+export async function readLocal(
+  path: string,
+  from: string,
+  name: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  const problem = nameProblem(name)
+  if (problem !== undefined) throw refusedFile(name, problem)
+  const file = join(from, 'evidence', name)
+  try {
+    await lstat(file)
+  } catch (error) {
+    throw ofFiles(`${path}/evidence/${name}`, error)
+  }
+  return contentOf(file, name)
+}
+
 export async function storeLocal(
   path: string,
   to: string,

@@ -31,6 +31,7 @@ export interface S3Store extends AsyncDisposable {
     files: readonly string[],
     options: StoreOptions,
   ): Promise<void>
+  read(place: S3Place, name: string, options: StoreOptions): Promise<AsyncIterable<Uint8Array>>
 }
 
 export type S3Options = Readonly<{
@@ -102,6 +103,18 @@ export function createS3Store(options: S3Options): S3Store {
             { abortSignal: cancelled },
           )
         })
+      })
+    },
+
+    async read(place, name, { signal }) {
+      const problem = nameProblem(name)
+      if (problem !== undefined) throw refusedFile(name, problem)
+      return ask(place, signal, async (s3, { GetObjectCommand }) => {
+        const { Body } = await s3.send(
+          new GetObjectCommand({ Bucket: place.bucket, Key: `${place.prefix}evidence/${name}` }),
+          { abortSignal: signal },
+        )
+        return Body instanceof Readable ? Body : Readable.from([])
       })
     },
 

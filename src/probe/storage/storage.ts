@@ -29,6 +29,8 @@ export interface BlockStorage {
     files: readonly string[],
     options: StoreOptions,
   ): Promise<void>
+  /** A file of the evidence. */
+  read(path: string, name: string, options: StoreOptions): Promise<AsyncIterable<Uint8Array>>
 }
 
 export type FetchOptions = Readonly<{ limits: BundleLimits; signal: AbortSignal }>
