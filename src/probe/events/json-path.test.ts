@@ -30,6 +30,9 @@ describe('a path into JSON', () => {
     ['$.toString', []],
     ['$.id.length', []],
     ['$.lines.length', []],
+    ['$.lines.length()', [2]],
+    ['$.id.length()', [3]],
+    ['$.lines[0].count.length()', []],
   ]
   for (const [path, values] of found)
     test(`${path} finds ${JSON.stringify(values).slice(0, 30)}`, () => {

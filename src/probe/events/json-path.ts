@@ -1,7 +1,7 @@
 /**
  * Paths into JSON: the part of JSONPath that names places and does not compute.
  *
- *   $   .name   ['any name']   [0]   [-1]   [*]   .*
+ *   $   .name   ['any name']   [0]   [-1]   [*]   .*   .length()
  *
  * A path is parsed once and then finds its values in time that grows with what it visits. A place that
  * is not there has no value; one that holds null has the value null.
@@ -9,7 +9,7 @@
 import { Accident, fault } from '../../std/index.ts'
 
 type Segment = Readonly<
-  { type: 'name'; name: string } | { type: 'index'; at: number } | { type: 'each' }
+  { type: 'name'; name: string } | { type: 'index'; at: number } | { type: 'each' | 'length' }
 >
 
 export interface JsonPath {
@@ -20,7 +20,7 @@ export interface JsonPath {
 export const JSON_PATH_CHARS_MAX = 1_000
 
 const SEGMENT =
-  /\.([\p{L}_$@][\p{L}\p{N}_$@-]*|\*)|\[(?:(-?\d{1,9})|(\*)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/uy
+  /\.(length\(\)|[\p{L}_$@][\p{L}\p{N}_$@-]*|\*)|\[(?:(-?\d{1,9})|(\*)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/uy
 
 /** Throws the fault `bad-json-path`. */
 export function jsonPath(text: string): JsonPath {
@@ -43,6 +43,7 @@ function parse(text: string): Segment[] {
 
 function segmentOf([, plain, index, each, single, double]: RegExpExecArray): Segment {
   if (each !== undefined || plain === '*') return { type: 'each' }
+  if (plain === 'length()') return { type: 'length' }
   if (index !== undefined) return { type: 'index', at: Number(index) }
   const name = plain ?? (single ?? double ?? '').replace(/\\(.)/g, '$1')
   return { type: 'name', name }
@@ -50,6 +51,8 @@ function segmentOf([, plain, index, each, single, double]: RegExpExecArray): Seg
 
 function step(values: readonly unknown[], segment: Segment): unknown[] {
   return values.flatMap((value) => {
+    if (segment.type === 'length')
+      return Array.isArray(value) || typeof value === 'string' ? [value.length] : []
     if (typeof value !== 'object' || value === null) return []
     if (segment.type === 'each') return Object.values(value)
     if (segment.type === 'name')
