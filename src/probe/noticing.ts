@@ -31,6 +31,9 @@ export function noticed(core: QueueCore, { life, notice }: Of<'test-notice'>): u
       return finished(core, entry, 'Completed', notice.outcome)
     case 'test-exception':
       return finished(core, entry, 'Exception', notice.outcome)
+    case 'test-ending':
+      schedule.withdraw(testId)
+      return core.process()
     case 'test-stopping':
       return leaving(core, entry, notice)
     default:

@@ -166,6 +166,8 @@ export type TestNotice =
   | Readonly<{ type: 'test-started'; testId: string }>
   | Readonly<{ type: 'test-completed'; testId: string; outcome: Outcome }>
   | Readonly<{ type: 'test-exception'; testId: string; outcome: Outcome; error: TestError }>
+  /** It will not run any more; its children end meanwhile. */
+  | Readonly<{ type: 'test-ending'; testId: string }>
   | Readonly<{ type: 'test-stopping'; testId: string; outcome?: Outcome }>
 
 export type QueueMessage =

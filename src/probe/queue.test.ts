@@ -370,6 +370,17 @@ describe('the queue', () => {
     assert.deepEqual(at.counts(), [1, 0, 0, 0, 0, 0, 1])
   })
 
+  test('a test that ends is out of the line before its children have ended', async () => {
+    const at = await rig()
+    const [first, second, third] = [at.started(), at.started(), at.started()]
+    for (const testId of [first, second, third]) at.loaded(testId)
+    at.tell(second, { type: 'test-ending' })
+    at.tell(first, { type: 'test-ending' })
+    assert.equal(at.isStarted(third), false) // the first has its slot until it is gone
+    at.tell(first, { type: 'test-stopping', outcome: 'cancelled' })
+    assert.deepEqual([at.isStarted(second), at.isStarted(third)], [false, true])
+  })
+
   test('a test that does not say that it runs is ended, and the next starts', async () => {
     const at = await rig()
     const [first, second] = [at.started(), at.started()]

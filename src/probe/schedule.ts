@@ -163,6 +163,12 @@ export class Schedule {
     return entry.testId
   }
 
+  /** Leaves the line, if it stands there. One that runs has its slot until it has finished. */
+  withdraw(testId: string): void {
+    const entry = this.#entry(testId)
+    if (entry.lineIndex >= 0) this.#release(entry)
+  }
+
   /** It neither stands in line nor runs any more. */
   finish(testId: string, state: RecordedState): void {
     this.#release(this.#entry(testId))

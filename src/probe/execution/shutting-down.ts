@@ -28,6 +28,7 @@ export function shuttingDownState(life: Life): ExecutionState {
       ctx.timers.cancel('store')
       if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })
       if (after.children.size === 0) return gone(life, after)
+      life.queue.tell({ type: 'test-ending', testId: life.testId })
       for (const kind of after.children.keys())
         childOf<CucumberMessage>(after, kind)?.tell({ type: 'stop' })
       const endMs = life.house.settings.graceMs + CHILDREN_END_MS
