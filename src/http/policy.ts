@@ -30,6 +30,9 @@ export const defaultPolicy: Policy = {
     viewer: ['*:read'],
     operator: ['*:read', '*:write', '*:dispatch', 'queue:send', 'queue:receive'],
     admin: ['*'],
+    'test-executor': ['test:run:read', 'test:run:write'],
+    'test-admin': ['test:*'],
+    'system-admin': ['*'],
   },
   jobs: {
     'Regional Stock Auditor': AUDITOR,

@@ -1,4 +1,5 @@
 /** The test orchestrator: tests are queued, run one after the other, and leave evidence. */
+export { probeRoutes, type ProbeRoutesOptions } from './api/routes.ts'
 export { createProbe, type CreateProbeOptions } from './create-probe.ts'
 export type {
   ChangesOptions,
@@ -11,6 +12,7 @@ export type {
   UploadOptions,
 } from './probe.ts'
 export type { ProbeMetrics } from './metrics.ts'
+export { openPorts, type PortsOptions } from './open-ports.ts'
 export type { ProbeSettings } from './options.ts'
 export type { Policy } from './schedule.ts'
 export type {

@@ -19,6 +19,7 @@ import { credentialsFor } from './secrets/credentials.ts'
 import { environmentSecrets } from './secrets/environment.ts'
 import { fileSecrets, type SecretFileOptions } from './secrets/file.ts'
 import { createMask } from './secrets/mask.ts'
+import { secret } from './secrets/secret.ts'
 import { secretSources, type SecretStore } from './secrets/sources.ts'
 import { vaultSecrets, type VaultOptions } from './secrets/vault.ts'
 import { httpHandlers } from './steps/http-service.ts'
@@ -47,7 +48,11 @@ export type PortsOptions = Readonly<{
   secrets: Readonly<{
     store: SecretStore
     file?: SecretFileOptions
-    vault?: Omit<VaultOptions, 'clock' | 'trying'>
+    vault?: Omit<VaultOptions, 'clock' | 'trying' | 'token'> &
+      Readonly<{
+        /** Asked for each time, so that whoever renews it can replace it. */
+        token: () => Promise<string>
+      }>
   }>
   /** Without it events stay in this process. */
   kafka?: KafkaAddress
@@ -72,14 +77,29 @@ export async function openPorts(options: PortsOptions): Promise<ProbePorts & Asy
     stores: {
       env: environmentSecrets(environment),
       ...(file !== undefined && { file: fileSecrets(file) }),
-      ...(vault !== undefined && { vault: vaultSecrets({ ...vault, clock, trying }) }),
+      ...(vault !== undefined && {
+        vault: vaultSecrets({
+          ...vault,
+          token: async () => secret('vault-token', await vault.token()),
+          clock,
+          trying,
+        }),
+      }),
     },
   })
   const clusters =
     options.kafka === undefined
       ? memoryClusters({ clock, autoCreate: PARTITIONS })
       : kafkaClusters({ clusters: [options.kafka], clock, log, mask: createMask() })
-  const openRoom = eventRooms({ clusters, clock, log })
+  const openEvents = eventRooms({
+    clusters,
+    clock,
+    log,
+    handlers: ({ security, mask }) => ({
+      ...secretHandlers({ secrets: security.secrets, mask }),
+      ...httpHandlers({ allow: httpAllow, clock }),
+    }),
+  })
   const { isolation, runLimits } = options
 
   return {
@@ -91,14 +111,7 @@ export async function openPorts(options: PortsOptions): Promise<ProbePorts & Asy
     credentialsFor: (bundle, mask, signal) =>
       credentialsFor(bundle.directive, secrets, mask, signal),
     newMask: createMask,
-    openEvents: ({ security, ...room }) =>
-      openRoom({
-        ...room,
-        handlers: {
-          ...secretHandlers({ secrets: security.secrets, mask: room.mask }),
-          ...httpHandlers({ allow: httpAllow, clock }),
-        },
-      }),
+    openEvents,
     runner: createRunner({
       isolation,
       clock,

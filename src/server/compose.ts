@@ -17,6 +17,7 @@ import {
 } from '../http/index.ts'
 import type { Journal } from '../journal/index.ts'
 import { createSystem, withContext, type System } from '../kernel/index.ts'
+import type { Probe } from '../probe/index.ts'
 import { Accident, PRODUCT, systemClock, type Clock, type Log } from '../std/index.ts'
 import type { Stock } from '../stock/index.ts'
 import { brokerFeature } from './broker-feature.ts'
@@ -28,6 +29,7 @@ import { readiness, type Health } from './health.ts'
 import { entityMetrics, journalMetrics, kernelMetrics, ProcessMetrics } from './metrics.ts'
 import { openStore, type Backup, type Store } from './store.ts'
 import { platformRoutes } from './platform-routes.ts'
+import { probeFeature } from './probe-feature.ts'
 import { stockFeature } from './stock-feature.ts'
 
 export type ComposeOptions = Readonly<{
@@ -36,6 +38,8 @@ export type ComposeOptions = Readonly<{
   clock?: Clock
   /** One that is being opened already; otherwise the config's is. */
   store?: Promise<Store>
+  /** Where secrets of tests may be. */
+  environment?: Readonly<Record<string, string | undefined>>
 }>
 
 export type Address = Readonly<{ host: string; port: number; url: string }>
@@ -50,6 +54,7 @@ export interface Server extends AsyncDisposable {
   readonly entities: Entities
   readonly stock: Stock
   readonly broker: Broker
+  readonly probe: Probe
   /** Listens where the config says. */
   start(): Promise<Address>
   /** What has been begun and not been answered. */
@@ -83,11 +88,20 @@ export async function compose(config: Config, options: ComposeOptions): Promise<
       clock,
       log: named(log, 'broker'),
     })
+    const tests = await probeFeature({
+      config,
+      system,
+      journal,
+      clock,
+      log: named(log, 'probe'),
+      environment: options.environment ?? {},
+    })
     const parts = { clock, authenticator, ...store, system, entities, stock: stock.stock }
     return new Composition(config, options, {
       ...parts,
       broker: queues.broker,
-      features: [stock, queues],
+      probe: tests.probe,
+      features: [stock, queues, tests],
     })
   } catch (error) {
     await entities.drain()
@@ -107,6 +121,7 @@ type Parts = Readonly<{
   entities: Entities
   stock: Stock
   broker: Broker
+  probe: Probe
   features: readonly Feature[]
 }>
 
@@ -126,6 +141,7 @@ class Composition implements Server {
   readonly entities: Entities
   readonly stock: Stock
   readonly broker: Broker
+  readonly probe: Probe
   readonly #config: Config
   readonly #version: string
   readonly #parts: Parts
@@ -144,6 +160,7 @@ class Composition implements Server {
     this.entities = parts.entities
     this.stock = parts.stock
     this.broker = parts.broker
+    this.probe = parts.probe
     const [wire] = features.flatMap((feature) => feature.wire ?? [])
     const platform = platformRoutes({
       health: () => this.#health(),

@@ -63,6 +63,36 @@ export type Config = Readonly<{
   'broker.bodiesMax': number
   'broker.sqs.limits': 'strict' | 'relaxed'
   'broker.sqs.keys': readonly SqsKey[]
+  'probe.slots': number
+  'probe.policy': 'first-ready' | 'strict'
+  'probe.depth': number
+  'probe.setupTime': number
+  'probe.loadingTime': number
+  'probe.testingTime': number
+  'probe.keepTime': number
+  'probe.grace': number
+  'probe.interrupted': 'requeue' | 'keep'
+  'probe.attempts': number
+  'probe.retention': number
+  'probe.retentionTests': number
+  'probe.isolation': 'auto' | 'sandbox' | 'process'
+  'probe.memoryMax': number
+  'probe.processesMax': number
+  'probe.bundleMax': number
+  'probe.bundleRoots': readonly string[]
+  'probe.httpAllow': readonly string[]
+  'probe.s3.region': string
+  'probe.s3.endpoint': string | undefined
+  'probe.s3.pathStyle': boolean
+  'probe.secrets.store': 'file' | 'env' | 'vault'
+  'probe.secrets.file': string | undefined
+  'probe.secrets.passphraseFile': string | undefined
+  'probe.vault.address': string | undefined
+  'probe.vault.tokenFile': string | undefined
+  'probe.vault.mount': string
+  'probe.vault.namespace': string | undefined
+  'probe.kafka.bootstrapServers': string | undefined
+  'probe.kafka.registry': string | undefined
   'shutdown.drain': number
   'shutdown.total': number
 }>
@@ -159,6 +189,36 @@ export const KEYS: { readonly [Name in keyof Config]: Key<Config[Name]> } = {
     fallback: [],
     written: (keys) => keys.map((each) => ({ ...each, secretAccessKey: REDACTED })),
   },
+  'probe.slots': plain(whole(1, 100), 1),
+  'probe.policy': plain(oneOf(['first-ready', 'strict']), 'first-ready'),
+  'probe.depth': plain(whole(1, 100_000), 1_000),
+  'probe.setupTime': timed(duration(1_000, DAY_MS), 600_000), // bringing the bundle is part of it
+  'probe.loadingTime': timed(duration(1_000, DAY_MS), 120_000),
+  'probe.testingTime': timed(duration(1_000, DAY_MS), 300_000),
+  'probe.keepTime': timed(duration(1_000, DAY_MS), 60_000),
+  'probe.grace': timed(duration(1, HOUR_MS), 5_000),
+  'probe.interrupted': plain(oneOf(['requeue', 'keep']), 'requeue'),
+  'probe.attempts': plain(whole(1, 100), 3),
+  'probe.retention': timed(duration(60_000, 3_650 * DAY_MS), 30 * DAY_MS),
+  'probe.retentionTests': plain(whole(1, 10_000_000), 100_000),
+  'probe.isolation': plain(oneOf(['auto', 'sandbox', 'process']), 'auto'),
+  'probe.memoryMax': sized(size(64 * 2 ** 20, 64 * 2 ** 30), 2 ** 30),
+  'probe.processesMax': plain(whole(8, 10_000), 64),
+  'probe.bundleMax': sized(size(2 ** 20, 16 * 2 ** 30), 256 * 2 ** 20),
+  'probe.bundleRoots': plain(listOf(text({ min: 1, max: PATH_CHARS_MAX }), { max: 100 }), []),
+  'probe.httpAllow': plain(listOf(text({ min: 1, max: PATH_CHARS_MAX }), { max: 1_000 }), []),
+  'probe.s3.region': plain(text({ min: 1, max: 64, pattern: /^[a-z0-9-]+$/ }), 'us-east-1'),
+  'probe.s3.endpoint': { ...unset(httpUrl()), written: withoutPassword },
+  'probe.s3.pathStyle': plain(flag(), false),
+  'probe.secrets.store': plain(oneOf(['file', 'env', 'vault']), 'file'),
+  'probe.secrets.file': unset(text({ min: 1, max: PATH_CHARS_MAX })),
+  'probe.secrets.passphraseFile': unset(text({ min: 1, max: PATH_CHARS_MAX })),
+  'probe.vault.address': { ...unset(httpUrl()), written: withoutPassword },
+  'probe.vault.tokenFile': unset(text({ min: 1, max: PATH_CHARS_MAX })),
+  'probe.vault.mount': plain(text({ min: 1, max: 200, pattern: /^[\w/-]+$/ }), 'secret'),
+  'probe.vault.namespace': unset(text({ min: 1, max: 200 })),
+  'probe.kafka.bootstrapServers': unset(text({ min: 1, max: PATH_CHARS_MAX })),
+  'probe.kafka.registry': { ...unset(httpUrl()), written: withoutPassword },
   'shutdown.drain': timed(duration(0, HOUR_MS), 2_000),
   'shutdown.total': timed(duration(100, HOUR_MS), 5_000),
 }

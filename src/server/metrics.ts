@@ -13,6 +13,7 @@ import type { EntityMetrics } from '../entity/index.ts'
 import type { Metric, Sample } from '../http/index.ts'
 import type { JournalState, JournalStats } from '../journal/index.ts'
 import type { MetricsSnapshot } from '../kernel/index.ts'
+import type { ProbeMetrics } from '../probe/index.ts'
 import { PRODUCT, type Clock } from '../std/index.ts'
 
 type Figures = Readonly<Record<string, unknown>>
@@ -76,6 +77,10 @@ export function entityMetrics(metrics: EntityMetrics): Metric[] {
 
 export function brokerMetrics(metrics: BrokerMetrics): Metric[] {
   return figureMetrics('broker', metrics)
+}
+
+export function probeMetrics(metrics: ProbeMetrics): Metric[] {
+  return figureMetrics('probe', metrics)
 }
 
 /** Numbers of this process. */

@@ -31,7 +31,8 @@ export async function serve({ config: { config } }: Asked, io: Io, hint?: string
   const store = openStore(config, { clock: io.clock, onFailed: (why) => life.onFailed(why) })
   store.catch(() => undefined) // compose says so
   const { compose } = await import('../compose.ts')
-  const server = await compose(config, { log, version, clock: io.clock, store })
+  const { clock, environment } = io
+  const server = await compose(config, { log, version, clock, store, environment })
   life.take(server)
   try {
     const { url } = await server.start()

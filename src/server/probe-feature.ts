@@ -1,0 +1,150 @@
+/** The test orchestrator as a feature of the server: its ports are what the config says. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Journal } from '../journal/index.ts'
+import type { System } from '../kernel/index.ts'
+import {
+  createProbe,
+  openPorts,
+  probeRoutes,
+  type PortsOptions,
+  type Probe,
+  type ProbeSettings,
+} from '../probe/index.ts'
+import { freshSeed, isFault, PRODUCT, random, type Clock, type Log } from '../std/index.ts'
+import { MEMORY, type Config } from './config-keys.ts'
+import type { Feature } from './feature.ts'
+import { probeMetrics } from './metrics.ts'
+
+export type ProbeParts = Readonly<{
+  config: Config
+  system: System
+  journal: Journal
+  clock: Clock
+  log: Log
+  environment: PortsOptions['environment']
+}>
+
+/** The passphrase of the file of secrets, and the token of Vault, where no file has them. */
+export const PASSPHRASE_VARIABLE = 'FLYTOWER_SECRETS_PASSPHRASE'
+export const VAULT_TOKEN_VARIABLE = 'VAULT_TOKEN'
+
+export async function probeFeature(
+  parts: ProbeParts,
+): Promise<Feature & Readonly<{ probe: Probe }>> {
+  const { config, system, journal, clock, log } = parts
+  const isKept = config['data.directory'] !== MEMORY
+  const directory = isKept
+    ? join(config['data.directory'], 'probe')
+    : await mkdtemp(join(tmpdir(), `${PRODUCT}-probe-`))
+  const ports = await openPorts(portsOptions(parts, directory))
+  const probe = await createProbe({ system, journal, ports, log, settings: settingsOf(config) })
+  return {
+    probe,
+    routes: probeRoutes(probe, { clock, uploadBytesMax: config['probe.bundleMax'] }),
+    async health() {
+      const status = await probe.queueStatus()
+      return [
+        isFault(status)
+          ? { name: 'probe', up: false, note: status.message }
+          : { name: 'probe', up: true },
+      ]
+    },
+    metrics: () => probeMetrics(probe.metrics()),
+    async close() {
+      await probe.close()
+      await ports[Symbol.asyncDispose]()
+      if (!isKept) await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+export function settingsOf(config: Config): ProbeSettings {
+  return {
+    slots: config['probe.slots'],
+    policy: config['probe.policy'],
+    depth: config['probe.depth'],
+    setupMs: config['probe.setupTime'],
+    loadingMs: config['probe.loadingTime'],
+    testingMs: config['probe.testingTime'],
+    completedMs: config['probe.keepTime'],
+    exceptionMs: config['probe.keepTime'],
+    graceMs: config['probe.grace'],
+    interrupted: config['probe.interrupted'],
+    attempts: config['probe.attempts'],
+    retentionMs: config['probe.retention'],
+    retentionTests: config['probe.retentionTests'],
+  }
+}
+
+export function portsOptions(
+  { config, clock, log, environment }: Omit<ProbeParts, 'system' | 'journal'>,
+  directory: string,
+): PortsOptions {
+  const roots = config['probe.bundleRoots']
+  const endpoint = config['probe.s3.endpoint']
+  const bootstrapServers = config['probe.kafka.bootstrapServers']
+  const registry = config['probe.kafka.registry']
+  const total = config['probe.bundleMax']
+  return {
+    directory,
+    clock,
+    random: random(freshSeed()),
+    log,
+    environment,
+    isolation: config['probe.isolation'],
+    runLimits: {
+      memoryBytes: config['probe.memoryMax'],
+      processes: config['probe.processesMax'],
+    },
+    bundleLimits: { files: 10_000, fileBytes: total, totalBytes: total },
+    ...(roots.length > 0 && { roots }),
+    s3: {
+      region: config['probe.s3.region'],
+      forcePathStyle: config['probe.s3.pathStyle'],
+      ...(endpoint !== undefined && { endpoint }),
+    },
+    secrets: secretsOf(config, environment),
+    ...(bootstrapServers !== undefined && {
+      kafka: {
+        bootstrapServers,
+        ...(registry !== undefined && { registry: { url: registry } }),
+      },
+    }),
+    httpAllow: config['probe.httpAllow'],
+  }
+}
+
+function secretsOf(
+  config: Config,
+  environment: PortsOptions['environment'],
+): PortsOptions['secrets'] {
+  const file = config['probe.secrets.file']
+  const address = config['probe.vault.address']
+  const namespace = config['probe.vault.namespace']
+  return {
+    store: config['probe.secrets.store'],
+    ...(file !== undefined && {
+      file: {
+        path: file,
+        passphrase: () =>
+          given(config['probe.secrets.passphraseFile'], environment[PASSPHRASE_VARIABLE]),
+      },
+    }),
+    ...(address !== undefined && {
+      vault: {
+        address,
+        token: () => given(config['probe.vault.tokenFile'], environment[VAULT_TOKEN_VARIABLE]),
+        mount: config['probe.vault.mount'],
+        ...(namespace !== undefined && { namespace }),
+      },
+    }),
+  }
+}
+
+/** From a file, or else from the environment; empty where neither has it. */
+async function given(file: string | undefined, variable: string | undefined): Promise<string> {
+  return file === undefined ? (variable ?? '') : (await readFile(file, 'utf8')).trim()
+}
