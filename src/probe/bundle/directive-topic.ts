@@ -66,31 +66,17 @@ export function readTopic(
   return topic === undefined || role === undefined ? undefined : { topic, role, ...read }
 }
 
-/** What is right by itself and makes no sense together. */
+/** Filters are by type and version of a CloudEvent, so they need one. */
 function agree(
   reader: YamlReader,
   fields: Fields,
-  read: Pick<TopicDirective, 'eventFilters' | 'keyFormat' | 'valueFormat' | 'schema'>,
+  { eventFilters, keyFormat }: Pick<TopicDirective, 'eventFilters' | 'keyFormat'>,
 ): void {
-  const { eventFilters, keyFormat, valueFormat, schema } = read
   if (eventFilters.length > 0 && keyFormat !== 'cloudevent')
     reader.tell(
       fields.get('eventFilters')?.at ?? fields.at,
       `eventFilters look at CloudEvent keys, and keyFormat is ${keyFormat}`,
       'leave the filters out, or make keyFormat cloudevent',
-    )
-  const needsSchema = valueFormat === 'avro' || valueFormat === 'protobuf'
-  if (needsSchema && fields.get('schema') === undefined)
-    reader.tell(
-      fields.get('valueFormat')?.at ?? fields.at,
-      `valueFormat ${valueFormat} goes by a schema, and there is none`,
-      'name a file of the bundle with the key schema',
-    )
-  if (!needsSchema && schema !== undefined)
-    reader.tell(
-      fields.get('schema')?.at ?? fields.at,
-      `valueFormat ${valueFormat} has no schema`,
-      'leave schema out, or make valueFormat avro or protobuf',
     )
 }
 

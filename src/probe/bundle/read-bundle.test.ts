@@ -243,7 +243,7 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
     role: consumer
     clientPrincipal:
     create: 0
-    valueFormat: avro
+    valueFormat: xml
   - just text
 `),
     words: [
@@ -252,9 +252,9 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
       `${D}:3: a topic cannot be named "a b"`,
       `${D}:7: an event filter has no value`,
       `${D}:5: bootstrapServers is no list of brokers: "h1:9092,,h2"`,
+      `${D}:12: valueFormat is none of json, avro, protobuf, string, bytes`,
       `${D}:10: clientPrincipal has no text`,
       `${D}:11: create is no whole number from 1 to 1000`,
-      `${D}:12: valueFormat avro goes by a schema, and there is none`,
       `${D}:13: a topic is no map`,
     ],
   },
@@ -277,7 +277,6 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
 `),
     words: [
       `${D}:5: eventFilters look at CloudEvent keys, and keyFormat is string`,
-      `${D}:6: valueFormat json has no schema`,
       `${D}:10: schema names no file of the bundle: its name leads out of the bundle or back`,
       `${D}:2: the schema x.avsc is not in the bundle`,
       `${D}:11: the schema c.proto is not in the bundle`,
