@@ -70,7 +70,7 @@ function fieldsOf(
 }
 
 function nameOf(type: Type): string {
-  return type.name ?? type.typeName
+  return type.name ?? type.typeName.replace(/^\w+:/, '')
 }
 
 /** A record of a list may use others of it; registered it has to stand alone. */

@@ -7,48 +7,28 @@
 import { join } from 'node:path'
 
 import type { Clock, Log } from '../../std/index.ts'
-import type { Bundle } from '../bundle/directive.ts'
-import type { Mask } from '../secrets/secrets.ts'
+import type { EventRoom, EventRoomOptions } from '../children/ports.ts'
 import { serve, type ServiceHandlers } from '../steps/services.ts'
-import type { StepServices } from '../runner/runner.ts'
 import { openConsuming, type ConsumingSession } from './consuming.ts'
 import { eventFile, EVENTS_FILE } from './event-file.ts'
 import { eventLog } from './event-log.ts'
-import type { Credentials, EventClusters } from './events.ts'
+import type { EventClusters } from './events.ts'
 import { openProducing, type ProducingSession } from './producing.ts'
 import { eventServices } from './services.ts'
 
-export type EventRoomOptions = Readonly<{
-  testId: string
-  bundle: Bundle
-  /** A directory. */
-  evidence: string
-  mask: Mask
-  /** Handlers of other parts, such as secrets. */
-  handlers?: ServiceHandlers
+export type EventRoomsOptions = Readonly<{
+  clusters: EventClusters
+  clock: Clock
+  log: Log
+  /** What else steps may ask for. */
+  handlers?: (options: EventRoomOptions) => ServiceHandlers
 }>
 
-type Security = Readonly<{ credentials: ReadonlyMap<string, Credentials> }>
-
-export interface EventRoom {
-  openProducing(security: Security, signal: AbortSignal): Promise<ProducingSession>
-  openConsuming(
-    security: Security,
-    signal: AbortSignal,
-    onLost: (error: unknown) => void,
-  ): Promise<ConsumingSession>
-  services(): StepServices
-  /** Rejects with `events-not-kept`. */
-  seal(): Promise<void>
-}
-
-export function eventRooms(
-  world: Readonly<{ clusters: EventClusters; clock: Clock; log: Log }>,
-): (options: EventRoomOptions) => EventRoom {
-  return ({ testId, bundle, evidence, mask, handlers }) => {
-    const { clock } = world
+export function eventRooms(world: EventRoomsOptions): (options: EventRoomOptions) => EventRoom {
+  return (options) => {
+    const { testId, bundle, evidence, mask } = options
     const sink = eventFile(join(evidence, EVENTS_FILE), mask)
-    const events = eventLog({ clock, sink })
+    const events = eventLog({ clock: world.clock, sink })
     const { topics } = bundle.directive
     const common = { ...world, testId, topics, events, bundle: bundle.directory }
     let producing: ProducingSession | undefined
@@ -63,7 +43,10 @@ export function eventRooms(
         return consuming
       },
       services: () =>
-        serve({ ...handlers, ...eventServices(() => ({ producing, consuming }), events) }),
+        serve({
+          ...world.handlers?.(options),
+          ...eventServices(() => ({ producing, consuming }), events),
+        }),
       async seal() {
         await events[Symbol.asyncDispose]()
       },
