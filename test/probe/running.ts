@@ -38,7 +38,7 @@ const NO_SERVICES: StepServices = {
   call: (name) => Promise.reject(new Error(`nobody serves ${name}`)),
 }
 
-const DIRECTIVE: Directive = {
+export const DIRECTIVE: Directive = {
   topics: [],
   tags: undefined,
   steps: ['steps/**/*.{js,mjs,cjs,ts}'],

@@ -96,7 +96,9 @@ export class ProcessRun implements Run {
     this.#tally = new Tally({ isDryRun: job.isDryRun })
     this.#tags = job.tags ?? job.bundle.directive.tags ?? 'not @ignore'
     this.#recording = openRecording(job.evidence)
-    this.result = this.#run()
+    this.result = this.#run().catch((error: unknown) => {
+      throw refusedBy(error)
+    })
     this.result.catch(() => undefined) // whoever cancels need not look at it
   }
 

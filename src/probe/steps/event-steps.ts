@@ -38,16 +38,16 @@ step('cluster {string} is configured', async (name: string) => {
 })
 
 step(
-  /^CloudEvent (?:(?:JSON|Avro|Protobuf) )?key schema is registered for topic "([^"]+)"$/,
-  async (topic: string) => {
-    await ask('schema', { topic, of: 'key', format: 'cloudevent' })
+  /^CloudEvent (?:(Avro|Protobuf) )?key schema is registered for topic "([^"]+)"$/,
+  async (format: string | undefined, topic: string) => {
+    await ask('schema', { topic, of: 'key', format: formatOf(format) ?? 'cloudevent' })
   },
 )
 
 step(
-  /^(\S+) (JSON|Avro|Protobuf)(?: value)? schema(?: version (\d+))? is registered for topic "([^"]+)"$/,
-  async (type: string, format: string, version: string | undefined, topic: string) => {
-    const input: SchemaInput = { topic, of: 'value', type, format: formatOf(format) ?? 'json' }
+  /^(\S+)(?: (JSON|Avro|Protobuf))?(?: value)? schema(?: version (\d+))? is registered for topic "([^"]+)"$/,
+  async (type: string, format: string | undefined, version: string | undefined, topic: string) => {
+    const input: SchemaInput = { topic, of: 'value', type, format: formatOf(format) ?? 'avro' }
     await ask('schema', { ...input, ...(version && { version: Number(version) }) })
   },
 )

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { Accident } from '../../std/index.ts'
+import { secret } from '../secrets/secret.ts'
+import { secretHandlers } from './secret-service.ts'
+import {
+  QUERY_CONDITIONS_MAX,
+  serve,
+  STEP_WAIT_MS_MAX,
+  type EventCondition,
+  type ServiceName,
+} from './services.ts'
+
+/** Answers with what it was asked. */
+function echo(input: unknown): Promise<never> {
+  return Promise.resolve(input as never)
+}
+
+const ALL: Readonly<Record<ServiceName, (input: unknown) => Promise<never>>> = {
+  topic: echo,
+  'create-topic': echo,
+  cluster: echo,
+  schema: echo,
+  produce: echo,
+  query: echo,
+  'await-events': echo,
+  'group-lag': echo,
+  secret: echo,
+  http: echo,
+}
+
+async function codeOf(name: string, input: unknown): Promise<string> {
+  try {
+    await serve(ALL).call(name, input)
+    return 'served'
+  } catch (error) {
+    assert.ok(error instanceof Accident)
+    return error.code
+  }
+}
+
+describe('what steps ask for', () => {
+  const waiting = { topic: 't', count: 1, is: 'at-least', withinMs: 5 }
+  const condition: EventCondition = { of: 'value', path: '$.a', test: { type: 'exists' } }
+
+  test('is served when it is what the contract says', async () => {
+    const good: readonly (readonly [ServiceName, object])[] = [
+      ['topic', { topic: 't' }],
+      ['topic', { topic: 't', cluster: 'c' }],
+      ['create-topic', { topic: 't', partitions: 1 }],
+      ['cluster', { name: 'c' }],
+      ['schema', { topic: 't', of: 'key', format: 'cloudevent' }],
+      ['produce', { topic: 't', value: null, headers: { a: 'b' }, key: { any: 1 } }],
+      ['query', { topic: 't', where: [condition], after: 0 }],
+      ['query', { topic: 't', where: [{ ...condition, test: { type: 'equals', value: 1 } }] }],
+      ['query', { topic: 't', where: [{ ...condition, test: { type: 'contains', text: '' } }] }],
+      ['query', { topic: 't', where: [{ ...condition, test: { type: 'less', than: 1 } }] }],
+      ['await-events', waiting],
+      ['group-lag', { topic: 't', group: 'g' }],
+      ['secret', { name: 's', field: 'password' }],
+      ['http', { method: 'GET', url: 'http://a.test' }],
+    ]
+    for (const [name, input] of good) assert.equal(await codeOf(name, input), 'served', name)
+  })
+
+  test('is refused when it is anything else', async () => {
+    const bad: readonly (readonly [ServiceName, unknown])[] = [
+      ['topic', undefined],
+      ['topic', 'text'],
+      ['topic', []],
+      ['topic', { topic: '' }],
+      ['topic', { topic: 't', more: 1 }],
+      ['create-topic', { topic: 't', partitions: 0 }],
+      ['create-topic', { topic: 't', partitions: 1.5 }],
+      ['schema', { topic: 't', of: 'header', format: 'avro' }],
+      ['produce', { topic: 't', value: 1, headers: { a: 1 } }],
+      ['produce', { topic: 't', value: 1, correlation: null }],
+      ['query', { topic: 't', where: {} }],
+      ['query', { topic: 't', where: [{ ...condition, of: 'header' }] }],
+      ['query', { topic: 't', where: [{ ...condition, test: { type: 'matches', pattern: 'a' } }] }],
+      ['query', { topic: 't', where: [{ ...condition, test: { type: 'equals' } }] }],
+      ['await-events', { ...waiting, is: 'about' }],
+      ['await-events', { ...waiting, count: -1 }],
+      ['http', { method: 'TRACE', url: 'http://a.test' }],
+    ]
+    for (const [name, input] of bad)
+      assert.equal(await codeOf(name, input), 'bad-service-input', JSON.stringify([name, input]))
+  })
+
+  test('is bounded: how long to wait, and how many conditions', async () => {
+    const wait = (withinMs: number): Promise<string> =>
+      codeOf('await-events', { ...waiting, withinMs })
+    assert.equal(await wait(STEP_WAIT_MS_MAX), 'served')
+    assert.equal(await wait(STEP_WAIT_MS_MAX + 1), 'bad-service-input')
+    const where = (length: number): Promise<string> =>
+      codeOf('query', { topic: 't', where: Array.from({ length }, () => condition) })
+    assert.equal(await where(QUERY_CONDITIONS_MAX), 'served')
+    assert.equal(await where(QUERY_CONDITIONS_MAX + 1), 'bad-service-input')
+  })
+
+  test('is refused by name where nobody serves it', async () => {
+    for (const name of ['', 'nothing', 'toString', '__proto__'])
+      assert.equal(await codeOf(name, {}), 'no-such-service')
+    await assert.rejects(serve({}).call('secret', { name: 's' }), { code: 'no-such-service' })
+  })
+})
+
+describe('secrets for steps', () => {
+  test('are those the directive names, and masked from then on', async () => {
+    const known: string[] = []
+    const services = serve(
+      secretHandlers({
+        secrets: new Map([['db', new Map([['password', secret('db', 'p-1')]])]]),
+        mask: { add: (value) => void known.push(value), text: (text) => text },
+      }),
+    )
+    assert.equal(await services.call('secret', { name: 'db', field: 'password' }), 'p-1')
+    assert.deepEqual(known, ['p-1'])
+    for (const input of [{ name: 'db' }, { name: 'other', field: 'password' }])
+      await assert.rejects(services.call('secret', input), { code: 'secret-denied' })
+  })
+})

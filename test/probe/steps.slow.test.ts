@@ -1,0 +1,203 @@
+/**
+ * The built-in steps as `docs/reference/steps.md` promises them: every row of that page is run, by a
+ * real process against the cluster in this one, and a service that answers over HTTP.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, test } from 'node:test'
+
+import type { TopicDirective } from '../../src/probe/bundle/directive.ts'
+import type { Security } from '../../src/probe/children/ports.ts'
+import { memoryClusters } from '../../src/probe/events/memory.ts'
+import { eventRooms } from '../../src/probe/events/room.ts'
+import { secret } from '../../src/probe/secrets/secret.ts'
+import { httpHandlers } from '../../src/probe/steps/http-service.ts'
+import { secretHandlers } from '../../src/probe/steps/secret-service.ts'
+import { serve } from '../../src/probe/steps/services.ts'
+import type { StepServices } from '../../src/probe/runner/runner.ts'
+import { silentLog, systemClock } from '../../src/std/index.ts'
+import { DIRECTIVE, NO_MASK, ran, Scratch, type Told } from './running.ts'
+
+const PAGE = readFileSync('docs/reference/steps.md', 'utf8')
+const ROWS = [...PAGE.matchAll(/^\| `(.+?)` \| /gm)].map(([, text]) => text!)
+
+const TABLE = `
+      | id | at | $type        | $correlation |
+      | 4  | 8  | order.placed | c-1          |
+      | 5  | 9  | order.placed | c-1          |`
+
+/** What stands behind the colon of a row. */
+function argumentOf(text: string): string {
+  if (!text.endsWith(':')) return ''
+  return text.includes('following') ? TABLE : docString(BODIES[text] ?? '{"id": 3, "at": 7}')
+}
+
+const BODIES: Readonly<Record<string, string>> = {
+  'the event should equal:': '{ "at": 6, "id": 2 }',
+  'I POST to "http://service.test/orders":': '{"id": 1}',
+}
+
+function docString(text: string): string {
+  return `\n      """\n      ${text}\n      """`
+}
+
+function topic(name: string, role: TopicDirective['role']): TopicDirective {
+  return {
+    topic: name,
+    role,
+    clientPrincipal: undefined,
+    eventFilters: [],
+    metadata: {},
+    bootstrapServers: undefined,
+    keyFormat: 'cloudevent',
+    valueFormat: 'json',
+    schema: undefined,
+    from: 'latest',
+    create: undefined,
+    line: 1,
+  }
+}
+
+const NONE = { type: 'none' } as const
+
+/** `replies` is the same topic as it is read: the producer's events come back there. */
+const TOPICS = [
+  topic('orders', 'producer'),
+  topic('orders', 'consumer'),
+  topic('replies', 'producer'),
+  topic('replies', 'consumer'),
+]
+
+async function runWith(feature: string): Promise<Told> {
+  using scratch = new Scratch()
+  await using service = await serving()
+  await using clusters = memoryClusters({ clock: systemClock, autoCreate: 1 })
+  const security: Security = {
+    credentials: new Map(TOPICS.map(({ topic: name, role }) => [`${name}/${role}`, NONE])),
+    secrets: new Map([['token', new Map([['value', secret('token', 's-1')]])]]),
+  }
+  const room = eventRooms({ clusters, clock: systemClock, log: silentLog })({
+    testId: 'test-1',
+    bundle: {
+      directory: scratch.path,
+      features: [],
+      directive: { ...DIRECTIVE, topics: TOPICS },
+    },
+    evidence: scratch.path,
+    security,
+    mask: NO_MASK,
+  })
+  const { signal } = new AbortController()
+  await using _producing = await room.openProducing(security, signal)
+  await using _consuming = await room.openConsuming(security, signal, () => undefined)
+  const others = serve({
+    ...secretHandlers({ secrets: security.secrets, mask: NO_MASK }),
+    ...httpHandlers({ allow: [service.origin], clock: systemClock }),
+  })
+  const told = await ran(scratch, {
+    files: { 'features/steps.feature': feature.replaceAll('http://service.test', service.origin) },
+    services: answering(room.services(), others),
+  })
+  await room.seal()
+  return told
+}
+
+/** Whatever goes to `orders` comes back from `replies`. */
+function answering(events: StepServices, others: StepServices): StepServices {
+  return {
+    async call(name, input) {
+      if (name === 'http' || name === 'secret') return others.call(name, input)
+      const answer = await events.call(name, input)
+      const { topic: to } = input as { topic?: string }
+      if (name === 'produce' && to === 'orders')
+        await events.call(name, { ...(input as object), topic: 'replies' })
+      return answer
+    },
+  }
+}
+
+async function serving(): Promise<AsyncDisposable & { origin: string }> {
+  const server = createServer((request: IncomingMessage, response) => {
+    const isKnown = request.headers.authorization === 's-1' && request.headers.accept !== undefined
+    response.setHeader('content-type', 'application/json')
+    response.statusCode = isKnown ? 200 : 401
+    request.resume().on('end', () => response.end('{"id": 1}'))
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => {
+        server.close(resolve)
+      })
+    },
+  }
+}
+
+describe('probe-C1: the built-in steps', () => {
+  // Without `BUILT_IN` in child.ts no step of these is defined.
+  test('are those of the page, and every one of them holds', async () => {
+    assert.ok(ROWS.length >= 40, `${ROWS.length} rows were found`)
+    // Neither a registry nor an other program is there for these two.
+    const left = ROWS.filter((row) => !row.includes('Avro') && !row.includes('consumer group'))
+    const steps = left.map((text) => `    * ${text}${argumentOf(text)}`)
+    const { result, fault } = await runWith(
+      `Feature: steps\n  Scenario: all\n${steps.join('\n')}\n`,
+    )
+    assert.equal(fault, undefined)
+    assert.deepEqual(result?.failedScenarios, [])
+    assert.equal(result.stepsPassed, left.length)
+  })
+
+  test('say what is there instead when they do not hold, and none is ambiguous', async () => {
+    const wrong: readonly (readonly [string, RegExp])[] = [
+      ['I have a topic "unknown"', /not in the directive file/],
+      ['cluster "far" is configured', /no topic of the directive is on the cluster far/],
+      ['the topic uses Avro serialization', /are not written in avro/],
+      [
+        'I should receive an event with correlation "x" from topic "replies" within 0 seconds',
+        /0 fitting/,
+      ],
+      ['I should receive exactly 2 events from topic "orders" within 1 second', /1 fitting events/],
+      ['topic "orders" should have at least 3 events', /has 1 events, not at least 3/],
+      ['topic "orders" should have 0 events with JSONPath "$.a" matching "b"', /1 such events/],
+      ['the event should match JSONPath "$.a" with value "c"', /has "b" at \$\.a, not "c"/],
+      ['the event should match JSONPath "$.a" with pattern "^c"', /not what fits \^c/],
+      ['the event should match JSONPath "$.a" containing "c"', /not what contains "c"/],
+      ['the event should match JSONPath "$.n" less than 1', /has 1 at \$\.n, not less than 1/],
+      ['the event should match JSONPath "$.n" with value one', /one is neither text in quotes/],
+      ['the event should match JSONPath "$[" with value 1', /cannot be read at character 2/],
+      ['the event key should match JSONPath "$.type" with value "x"', /the event key has/],
+      ['the event should not have JSONPath "$.a"', /has something at \$\.a/],
+      ['the event header "h" should be "i"', /header h: none, not i/],
+      ['all events should match JSONPath "$.n" with value 2', /0 of 1 events match, not 1/],
+      ['I GET "http://elsewhere.test/"', /steps may not call http:\/\/elsewhere\.test/],
+      [
+        'the request header "x" is the secret "other"',
+        /may not have the value of the secret other/,
+      ],
+      ['the response status should be 200', /there is no response yet/],
+    ]
+    const scenarios = wrong.map(
+      ([text]) => `  Scenario: it
+    * I have a topic "orders"
+    * I produce event {"a": "b", "n": 1} to topic "orders"
+    * I should receive an event from topic "orders" within 5 seconds
+    * ${text}
+`,
+    )
+    const { result, fault } = await runWith(`Feature: wrong\n${scenarios.join('')}`)
+    assert.equal(fault, undefined)
+    assert.equal(result?.scenariosFailed, wrong.length)
+    assert.equal(result.stepsUndefined, 0)
+    wrong.forEach(([text, error], n) => {
+      assert.match(result.failedScenarios[n]?.error ?? '', error, text)
+    })
+  })
+})
