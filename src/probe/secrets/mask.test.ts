@@ -47,7 +47,7 @@ describe('secret', () => {
     ]) {
       assert.equal(shown.includes('hunter'), false, shown)
     }
-    assert.equal(`${text}`, HIDDEN)
+    assert.equal(`a ${text}`, `a ${HIDDEN}`)
     assert.equal(inspect(handle), HIDDEN)
     assert.equal(JSON.stringify(handle), JSON.stringify(HIDDEN))
     assert.equal(handle.reveal(), 'hunter22!')

@@ -116,6 +116,19 @@ describe('local storage', () => {
     assert.equal(readFileSync(join(elsewhere.path, 'secret.txt'), 'utf8'), 'secret')
     assert.equal(readFileSync(join(source.path, 'evidence/a.txt'), 'utf8'), 'a')
 
+    const read = async (name: string): Promise<string> => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of await storage.read(source.path, name, { signal }))
+        chunks.push(chunk)
+      return Buffer.concat(chunks).toString()
+    }
+    assert.equal(await read('a.txt'), 'a')
+    symlinkSync(join(elsewhere.path, 'secret.txt'), join(source.path, 'evidence', 'b.txt'))
+    symlinkSync(elsewhere.path, join(source.path, 'evidence', 'c'))
+    for (const name of ['b.txt', 'c/secret.txt', '../a', '/etc/passwd'])
+      await assert.rejects(read(name), { code: 'bundle-file-refused' }, name)
+    await assert.rejects(read('nothing.txt'), { code: 'bundle-not-found' })
+
     using linked = directory()
     symlinkSync(elsewhere.path, join(linked.path, 'evidence'))
     await assert.rejects(storage.store(linked.path, evidence.path, ['a.txt'], { signal }), {

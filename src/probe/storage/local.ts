@@ -49,13 +49,13 @@ export async function readLocal(
 ): Promise<AsyncIterable<Uint8Array>> {
   const problem = nameProblem(name)
   if (problem !== undefined) throw refusedFile(name, problem)
-  const file = join(from, 'evidence', name)
   try {
-    await lstat(file)
+    const file = await realpath(join(from, 'evidence', name))
+    if (file === join(await realpath(from), 'evidence', name)) return contentOf(file, name)
   } catch (error) {
     throw ofFiles(`${path}/evidence/${name}`, error)
   }
-  return contentOf(file, name)
+  throw refusedFile(name, 'there is a link on the way to it')
 }
 
 export async function storeLocal(

@@ -74,21 +74,14 @@ export function createS3Store(options: S3Options): S3Store {
       }
       if (names.length === 0) throw notFound(pathOf(place), 'there is no object below it')
       await eachOf(names, signal, (name, cancelled) =>
-        ask(place, cancelled, async (s3, { GetObjectCommand }) => {
-          const { Body } = await s3.send(
-            new GetObjectCommand({ Bucket: place.bucket, Key: place.prefix + name }),
-            { abortSignal: cancelled },
-          )
-          await intake.write(name, Body instanceof Readable ? Body : Readable.from([]), cancelled)
+        ask(place, cancelled, async (s3, sdk) => {
+          await intake.write(name, await objectAt(s3, sdk, place, name, cancelled), cancelled)
         }),
       )
     },
 
     async store(place, directory, files, { signal }) {
-      for (const name of files) {
-        const problem = nameProblem(name)
-        if (problem !== undefined) throw refusedFile(name, problem)
-      }
+      files.forEach(checkName)
       await eachOf(files, signal, async (name, cancelled) => {
         const path = join(directory, name)
         await ask(place, cancelled, async (s3, { PutObjectCommand }) => {
@@ -107,15 +100,8 @@ export function createS3Store(options: S3Options): S3Store {
     },
 
     async read(place, name, { signal }) {
-      const problem = nameProblem(name)
-      if (problem !== undefined) throw refusedFile(name, problem)
-      return ask(place, signal, async (s3, { GetObjectCommand }) => {
-        const { Body } = await s3.send(
-          new GetObjectCommand({ Bucket: place.bucket, Key: `${place.prefix}evidence/${name}` }),
-          { abortSignal: signal },
-        )
-        return Body instanceof Readable ? Body : Readable.from([])
-      })
+      checkName(name)
+      return ask(place, signal, (s3, sdk) => objectAt(s3, sdk, place, `evidence/${name}`, signal))
     },
 
     [Symbol.asyncDispose]() {
@@ -171,6 +157,23 @@ async function* objectsOf(
     }
     next = page.NextContinuationToken
   } while (next !== undefined)
+}
+
+async function objectAt(
+  s3: S3Client,
+  { GetObjectCommand }: typeof Sdk,
+  { bucket, prefix }: S3Place,
+  name: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const get = new GetObjectCommand({ Bucket: bucket, Key: prefix + name })
+  const { Body } = await s3.send(get, { abortSignal: signal })
+  return Body instanceof Readable ? Body : Readable.from([])
+}
+
+function checkName(name: string): void {
+  const problem = nameProblem(name)
+  if (problem !== undefined) throw refusedFile(name, problem)
 }
 
 async function load(): Promise<typeof Sdk> {

@@ -272,7 +272,10 @@ describe('an archive', () => {
       ),
       /^bundle-too-large the bundle: it has more than 6000000 bytes/,
     )
-    assert.match(await refused(endlessZeros()), /^bundle-too-large the bundle: the archive has more than/)
+    assert.match(
+      await refused(endlessZeros()),
+      /^bundle-too-large the bundle: the archive has more than/,
+    )
   })
 
   test('that is a bomb is refused, by what it claims and by what comes out', async () => {
