@@ -276,6 +276,20 @@ class ProbeOverJournal implements Probe {
     return isTestId(testId) ? this.#asking(make) : noSuchTest(testId)
   }
 
+  /** The one that is there; made, if there is none. */
+  async #queue(): Promise<Ref<QueueMessage> | ProbeFault> {
+    type Answer = Ref<QueueMessage> | ProbeFault
+    const found = await ask<GuardianMessage, Answer>(this.#guardian, (replyTo) => ({
+      type: 'get-queue',
+      replyTo,
+    }))
+    if (!isFault(found)) return found
+    return ask<GuardianMessage, Answer>(this.#guardian, (replyTo) => ({
+      type: 'initialize',
+      replyTo,
+    }))
+  }
+
   /** The guardian is asked each time: a queue that was made anew has another address. */
   async #asking<Reply>(
     make: (replyTo: Ref<Reply | ProbeFault>) => QueueMessage,
@@ -283,10 +297,7 @@ class ProbeOverJournal implements Probe {
   ): Promise<Reply | ProbeFault> {
     if (this.#shut !== undefined) return this.#shut
     try {
-      const queue = await ask<GuardianMessage, Ref<QueueMessage> | ProbeFault>(
-        this.#guardian,
-        (replyTo) => ({ type: 'initialize', replyTo }),
-      )
+      const queue = await this.#queue()
       if (isFault(queue)) return queue
       return await ask<QueueMessage, Reply | ProbeFault>(queue, make, { deadlineMs })
     } catch (error) {

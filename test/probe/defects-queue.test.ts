@@ -7,6 +7,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
+import { receive } from '../../src/kernel/index.ts'
+import { execution } from '../../src/probe/execution/execution.ts'
 import { DEPTH_DEFAULT, SETUP_MS_DEFAULT } from '../../src/probe/limits.ts'
 import type { TestRecord } from '../../src/probe/record.ts'
 import { Schedule } from '../../src/probe/schedule.ts'
@@ -28,10 +30,16 @@ async function line(at: Scene, count: number): Promise<readonly string[]> {
 describe('the queue and the life of a test', () => {
   test('probe-L1: a test that was loaded and crashed does not stop those behind it', async () => {
     // noticing.ts, mourn: core.schedule.finish(testId, 'Exception')
-    await using at = await scene()
+    await using at = await scene({
+      factories: {
+        // Whoever follows it says nothing either.
+        execution: (options) =>
+          options.begin.type === 'mourning' ? receive(() => undefined) : execution(options),
+      },
+    })
     const [first, second, third] = await line(at, 3)
     at.kill(second!)
-    await at.reaches(second!, 'Exception')
+    await at.settle()
     at.fakes.runOf(first!).finish()
     await at.reaches(third!, 'Testing')
   })
@@ -153,9 +161,11 @@ describe('the queue and the life of a test', () => {
 
   test('probe-L9: what an operation costs does not grow with the tests there are', () => {
     // line.ts, rank: the sum over n -= n & -n instead of over all places
-    const few = costOf(10)
-    const many = costOf(50_000)
-    assert.ok(many < 50 * few, `${many} ms with 50 000 tests, ${few} ms with 10`)
+    const best = (tests: number): number => Math.min(costOf(tests), costOf(tests), costOf(tests))
+    best(10) // compiled
+    const few = best(10)
+    const many = best(50_000)
+    assert.ok(many < 20 * few, `${many} ms with 50 000 tests, ${few} ms with 10`)
   })
 
   test('probe-L10: the status of the queue says of a test what it is asked about', async () => {
@@ -294,14 +304,15 @@ describe('the queue and the life of a test', () => {
     const fakes = new Fakes()
     await using at = await scene({ fakes })
     const [first, second] = await line(at, 2)
-    fakes.onRun = ({ job }) => {
-      assert.equal(job.testId, second)
-      assert.equal(fakes.running, 1)
-      assert.deepEqual([...fakes.staged], [second])
-      assert.ok(![...fakes.sessions].some((name) => name.endsWith(first!)))
-    }
+    const killed = Promise.withResolvers<void>()
+    fakes.runOf(first!).onCancel = () => killed.promise
     await at.until(at.probe.cancel(first!))
+    await at.reaches(second!, 'Loaded')
+    killed.resolve()
     await at.reaches(second!, 'Testing')
+    assert.equal(fakes.running, 1)
+    assert.deepEqual([...fakes.staged], [second])
+    assert.ok(![...fakes.sessions].some((name) => name.endsWith(first!)))
     at.fakes.runOf(second!).finish()
     await at.town.advance(60_000)
     assert.deepEqual([fakes.staged.size, fakes.sessions.size, fakes.running], [0, 0, 0])
@@ -383,7 +394,7 @@ describe('the queue and the life of a test', () => {
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
       .filter((name) => name !== 'protocol.ts')
     const text = files.map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
-    const unsent = types.filter((type) => !new RegExp(`type: '${type}'|asking|type,`).test(text))
+    const unsent = types.filter((type) => !text.includes(`type: '${type}'`))
     assert.ok(types.length > 40)
     assert.deepEqual(unsent, [])
     const states: readonly TestRecord['state'][] = [
@@ -398,25 +409,20 @@ describe('the queue and the life of a test', () => {
   })
 })
 
-/** Milliseconds that 20 000 operations take among so many tests. */
+/** Milliseconds that it takes to say where the last of so many stands, and what its place costs. */
 function costOf(tests: number): number {
   const schedule = new Schedule({ slots: 1, policy: 'first-ready', depth: 100_000 })
   for (let n = 0; n < tests; n++) {
     schedule.add(`t${n}`)
     schedule.enqueue(`t${n}`, 0, n)
-    if (n % 2 === 0) schedule.ready(`t${n}`, [])
   }
   const begin = systemClock.monotonic()
-  for (let n = 0; n < 4_000; n++) {
-    const id = `x${n}`
-    schedule.add(id)
-    schedule.enqueue(id, 0, tests + n)
-    schedule.ready(id, ['key'])
-    schedule.position(id)
-    const chosen = schedule.next()
-    if (chosen !== undefined) schedule.finish(chosen, 'Completed')
-    schedule.remove(id)
+  let sum = 0
+  for (let n = 0; n < 10_000; n++) {
+    sum += schedule.position(`t${tests - 1}`) ?? 0
+    sum += schedule.counts.Setup + schedule.pending
   }
+  assert.equal(sum, 30_000 * tests)
   return systemClock.monotonic() - begin
 }
 
@@ -448,7 +454,6 @@ describe('failures and who looks after them', () => {
   test('probe-E3: a queue that fails is there again, with everything that was in it', async () => {
     // guardian.ts: supervision restart(…); register.ts, live
     let isBroken = false
-    const { execution } = await import('../../src/probe/execution/execution.ts')
     await using at = await scene({
       factories: {
         execution(options) {
@@ -477,7 +482,6 @@ describe('failures and who looks after them', () => {
   test('probe-E4: requests find the queue that is there, not the one that was', async () => {
     // create-probe.ts, #asking: the guardian is asked each time
     let isBroken = false
-    const { execution } = await import('../../src/probe/execution/execution.ts')
     await using at = await scene({
       factories: {
         execution(options) {

@@ -51,6 +51,8 @@ export class FakeRun implements Run {
   readonly result: Promise<RunResult>
   isOver = false
   graceMs: number | undefined
+  /** What ending it takes. */
+  onCancel: (() => Promise<void>) | undefined
   readonly #settle: PromiseWithResolvers<RunResult> = Promise.withResolvers()
 
   constructor(job: RunJob, hooks: RunHooks) {
@@ -72,6 +74,7 @@ export class FakeRun implements Run {
 
   async cancel(graceMs: number): Promise<void> {
     this.graceMs = graceMs
+    await this.onCancel?.()
     if (!this.isOver)
       this.fail(new Accident(fault('run-killed', 'the run was killed', { remedy: 'none' })))
   }
