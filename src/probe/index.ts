@@ -1,5 +1,8 @@
 /** The test orchestrator: tests are queued, run one after the other, and leave evidence. */
 export { probeRoutes, type ProbeRoutesOptions } from './api/routes.ts'
+export { readBundle } from './bundle/read-bundle.ts'
+export { wordsOf, type Finding as BundleFinding } from './bundle/finding.ts'
+export { zipBundle } from './storage/zip.ts'
 export { createProbe, type CreateProbeOptions } from './create-probe.ts'
 export type {
   ChangesOptions,

@@ -6,6 +6,8 @@ import { Accident, fault, isFault } from '../std/index.ts'
 export type ServerRequest = Readonly<{
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   body?: unknown
+  /** In place of a body: bytes of another type. */
+  bytes?: Readonly<{ type: string; bytes: Uint8Array }> | undefined
   token?: string | undefined
   deadlineMs: number
   /** How long its answer may be; a megabyte unless said otherwise. */
@@ -16,7 +18,8 @@ const ANSWER_BYTES_DEFAULT = 1_048_576
 
 /** What it answered, as JSON. Throws `server-refused` with its own reason, or `server-unreachable`. */
 export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
-  const { method, body, token, deadlineMs, bytesMax = ANSWER_BYTES_DEFAULT } = asked
+  const { method, body, bytes: sentBytes, token, deadlineMs } = asked
+  const { bytesMax = ANSWER_BYTES_DEFAULT } = asked
   return new Promise((resolve, reject) => {
     const unreachable = (cause: unknown): void =>
       reject(
@@ -34,6 +37,7 @@ export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
         signal: AbortSignal.timeout(deadlineMs),
         headers: {
           ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(sentBytes !== undefined && { 'content-type': sentBytes.type }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
       },
@@ -55,14 +59,14 @@ export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
       },
     )
     sent.on('error', unreachable)
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
+    sent.end(body === undefined ? sentBytes?.bytes : JSON.stringify(body))
   })
 }
 
 function refused(url: string, status: number, said: unknown): Accident {
-  const { detail, code, remedy }: Readonly<Record<string, unknown>> =
+  const { detail, message, code, remedy }: Readonly<Record<string, unknown>> =
     typeof said === 'object' && said !== null && !isFault(said) ? { ...said } : {}
-  const why = typeof detail === 'string' ? detail : 'it gives no reason'
+  const why = [detail, message].find((text) => typeof text === 'string') ?? 'it gives no reason'
   return new Accident(
     fault('server-refused', `${url} answers ${status}: ${why}`, {
       status,

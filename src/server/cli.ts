@@ -8,6 +8,7 @@ import { Command, CommanderError, Option } from 'commander'
 
 import { Accident, PRODUCT, systemClock } from '../std/index.ts'
 import { addQueueVerbs } from './commands/queue-verbs.ts'
+import { addTestVerbs } from './commands/test-verbs.ts'
 import { loadConfig, type ConfigSources, type Loaded } from './config.ts'
 import { EXIT, quoted, type Io } from './io.ts'
 
@@ -126,6 +127,7 @@ export function programFor(io: Io, end: (code: number) => void): Command {
       end(await restore(await asked(withData(options, directory)), from, io))
     })
   addQueueVerbs<Options>(program, { io, keeping, asked, end })
+  addTestVerbs<Options>(program, { io, keeping, asked, end })
   return program
 
   async function asked(options: Options): Promise<Asked> {

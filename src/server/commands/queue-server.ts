@@ -18,7 +18,12 @@ export interface QueueServer {
   ask(
     method: ServerRequest['method'],
     path: string,
-    sent?: Readonly<{ body?: Json; query?: Readonly<Record<string, unknown>>; waitMs?: number }>,
+    sent?: Readonly<{
+      body?: Json
+      bytes?: ServerRequest['bytes']
+      query?: Readonly<Record<string, unknown>>
+      waitMs?: number
+    }>,
   ): Promise<Json>
 }
 
@@ -39,7 +44,7 @@ export function queueServer(
       }),
     )
   return {
-    async ask(method, path, { body, query = {}, waitMs = 0 } = {}) {
+    async ask(method, path, { body, bytes, query = {}, waitMs = 0 } = {}) {
       const fields = Object.entries({ account, region, ...query })
         .filter(([, value]) => value !== undefined)
         .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
@@ -47,6 +52,7 @@ export function queueServer(
       const said = await askServer(full, {
         method,
         ...(body !== undefined && { body }),
+        bytes,
         token: io.environment[TOKEN_VARIABLE],
         deadlineMs: waitMs + ANSWER_MS,
         bytesMax: ANSWER_BYTES_MAX,

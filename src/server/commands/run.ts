@@ -1,0 +1,110 @@
+/**
+ * `run BUNDLE`: runs a bundle here, without a server. Its evidence is in `evidence/` beside its features
+ * afterwards.
+ *
+ * It ends with 0 where everything passed, with 1 where something failed, and with 2 where the bundle
+ * could not be run. Whoever interrupts it cancels the run.
+ */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { memoryJournal } from '../../journal/index.ts'
+import { createSystem } from '../../kernel/index.ts'
+import type { Probe, TestStatus } from '../../probe/index.ts'
+import { Accident, isFault, PRODUCT, silentLog } from '../../std/index.ts'
+import type { Asked } from '../cli.ts'
+import { MEMORY } from '../config-keys.ts'
+import type { Io } from '../io.ts'
+import { probeFeature } from '../probe-feature.ts'
+import { exitCodeOf, resultText } from './test-text.ts'
+
+export type RunOptions = Readonly<{ tags?: string; dryRun?: boolean }>
+
+export async function runBundle(
+  { config: { config }, json }: Asked,
+  bundle: string,
+  options: RunOptions,
+  io: Io,
+): Promise<number> {
+  const { clock, environment } = io
+  const directory = resolve(io.directory, bundle)
+  const journal = await memoryJournal({ clock })
+  const system = createSystem({ name: PRODUCT, clock, log: silentLog })
+  const feature = await probeFeature({
+    config: { ...config, 'data.directory': MEMORY, 'probe.bundleRoots': [] },
+    system,
+    journal,
+    clock,
+    log: silentLog,
+    environment,
+  })
+  try {
+    const status = await run(feature.probe, directory, options, io)
+    if (json) io.out(`${JSON.stringify({ ...status, directory }, undefined, 2)}\n`)
+    else io.out(`${resultText(status, reportOf(status, directory))}\n`)
+    return exitCodeOf(status)
+  } finally {
+    await feature.close()
+    await system.stop()
+    await journal.close()
+  }
+}
+
+async function run(
+  probe: Probe,
+  directory: string,
+  { tags, dryRun }: RunOptions,
+  io: Io,
+): Promise<TestStatus> {
+  const begun = granted(await probe.initialize())
+  const { testId } = begun
+  const over = new AbortController()
+  const interrupted = (): void => void probe.cancel(testId)
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  try {
+    const changes = probe.changes({ testId, signal: over.signal, after: 0 })
+    const started = granted(
+      await probe.start(testId, {
+        bucket: directory,
+        ...(tags !== undefined && { tags }),
+        ...(dryRun !== undefined && { dryRun }),
+      }),
+    )
+    if (!started.accepted) throw new Error(started.message)
+    for await (const change of changes) {
+      if (change.type === 'progress') showProgress(change.progress, io)
+      else if (ENDS.has(change.event.type)) break
+    }
+    if (io.isWatched) io.err('\r\u001b[K')
+    return granted(await probe.status(testId))
+  } finally {
+    over.abort()
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
+  }
+}
+
+const ENDS: ReadonlySet<string> = new Set(['completed', 'errored', 'cancelled'])
+
+/** On one line that is written over, where somebody is looking. */
+function showProgress(
+  { scenarios, scenariosDone, scenariosFailed, step }: NonNullable<TestStatus['progress']>,
+  io: Io,
+): void {
+  if (!io.isWatched) return
+  const failed = scenariosFailed === 0 ? '' : `, ${scenariosFailed} failed`
+  io.err(
+    `\r\u001b[K${scenariosDone} of ${scenarios}${failed}${step === undefined ? '' : `  ${step}`}`,
+  )
+}
+
+function reportOf({ files }: TestStatus, directory: string): string | undefined {
+  return files.some(({ name }) => name === 'report.html')
+    ? pathToFileURL(`${directory}/evidence/report.html`).href
+    : undefined
+}
+
+function granted<T extends object>(answer: T): Exclude<T, Readonly<{ ok: false }>> {
+  if (isFault(answer)) throw new Accident(answer)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is no fault
+  return answer as Exclude<T, Readonly<{ ok: false }>>
+}
