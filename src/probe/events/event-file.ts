@@ -4,7 +4,7 @@
  * Lines are masked before they leave. Writing never holds up a test: what waits to be written is no more
  * than what the log keeps. A disk that fails is reported by `close`.
  */
-import { open, type FileHandle } from 'node:fs/promises'
+import { appendFile } from 'node:fs/promises'
 
 import { Accident, fault } from '../../std/index.ts'
 import type { Mask } from '../secrets/secrets.ts'
@@ -17,11 +17,10 @@ export interface EventSink {
 
 export const EVENTS_FILE = 'events.jsonl'
 
-/** The file is made with the first event. */
+/** The file is made with the first event, and open only while it is written to: not every test is sealed. */
 export function eventFile(path: string, mask: Pick<Mask, 'text'>): EventSink {
   let waiting: string[] = []
   let writing: Promise<void> | undefined
-  let file: FileHandle | undefined
   let failure: unknown
 
   return {
@@ -32,8 +31,6 @@ export function eventFile(path: string, mask: Pick<Mask, 'text'>): EventSink {
     },
     async close() {
       await writing
-      await file?.close()
-      file = undefined
       if (failure !== undefined) throw unwritable(path, failure)
     },
   }
@@ -43,8 +40,7 @@ export function eventFile(path: string, mask: Pick<Mask, 'text'>): EventSink {
       while (waiting.length > 0) {
         const lines = waiting.join('')
         waiting = []
-        file ??= await open(path, 'a')
-        await file.appendFile(lines)
+        await appendFile(path, lines)
       }
     } catch (error) {
       failure = error

@@ -9,7 +9,10 @@
 import { Accident, fault } from '../../std/index.ts'
 
 type Segment = Readonly<
-  { type: 'name'; name: string } | { type: 'index'; at: number } | { type: 'each' | 'length' }
+  | { type: 'name'; name: string }
+  | { type: 'index'; at: number }
+  | { type: 'each' }
+  | { type: 'length' }
 >
 
 export interface JsonPath {
