@@ -318,6 +318,18 @@ describe('a bad bundle', () => {
       assert.deepEqual(await wordsIn(files), words)
     })
 
+  test('that is not there, or is no directory, is refused as well', async () => {
+    using home = directory({ file: '' })
+    for (const [name, message] of [
+      ['nothing', '.: there is no such directory'],
+      ['file', '.: it is no directory'],
+    ] as const) {
+      const read = await readBundle(join(home.path, name))
+      assert.ok(isFault(read))
+      assert.equal(read.message, message)
+    }
+  })
+
   test('with malformed features is refused with every line of every file', async () => {
     const findings = await findingsIn({
       'features/a.feature': 'Feature: A\n  Scenario: B\n    Given y\n    Givn x\n    oops\n',

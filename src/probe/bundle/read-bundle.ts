@@ -45,7 +45,8 @@ export async function readBundle(
   directory: string,
   limits: BundleLimits = BUNDLE_LIMITS_DEFAULT,
 ): Promise<Bundle | BundleFault> {
-  const found = await filesBelow(directory, limits.files)
+  const found = await filesBelow(directory, limits.files).catch(unreadable)
+  if (!('files' in found)) return badBundle([found])
   const tooLarge = sizeFindings(found, limits)
   if (tooLarge.length > 0) return badBundle([...tooLarge, ...refusals(found)])
 
@@ -64,6 +65,20 @@ export async function readBundle(
     directory,
     directive: read.directive,
     features: features.map(({ name }) => name),
+  }
+}
+
+function unreadable(error: unknown): Finding {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  switch (code) {
+    case 'ENOENT':
+      return about('.', 'there is no such directory', 'mend the path')
+    case 'ENOTDIR':
+      return about('.', 'it is no directory', 'name the directory that has features/ in it')
+    case 'EACCES':
+      return about('.', 'it may not be read', 'allow yourself to read it')
+    default:
+      throw error
   }
 }
 
