@@ -61,9 +61,9 @@ export class MemoryTopic {
     const group = this.#groups.get(name) ?? { members: [], next: next() }
     this.#groups.delete(name)
     this.#groups.set(name, group)
-    this.#forgetGroups()
     const member: Member = options
     group.members.push(member)
+    this.#forgetGroups()
     return () => {
       group.members = group.members.filter((other) => other !== member)
       this.deliver()
