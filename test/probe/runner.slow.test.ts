@@ -10,10 +10,12 @@ import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 
 import { verifyEvidence, sealEvidence } from '../../src/probe/evidence/seal.ts'
+import { CHANNEL_LINE_BYTES_MAX } from '../../src/probe/runner/channel.ts'
 import { LOG_CHARACTERS_MAX } from '../../src/probe/runner/log-lines.ts'
+import { RUN_CALLS_MAX, RUN_ENDING_MS } from '../../src/probe/runner/process-run.ts'
 import type { Mask } from '../../src/probe/secrets/secrets.ts'
 import { until } from '../acceptance/until.ts'
-import { ran, Scratch, settled, start, type Told } from './running.ts'
+import { processesOf, ran, Scratch, settled, start, type Told } from './running.ts'
 
 const EVIDENCE = [
   'cucumber.json',
@@ -378,6 +380,59 @@ describe('probe-C3: what was not read or not run is never a pass', () => {
   })
 })
 
+test('steps may ask for so much at once and no more', async () => {
+  using scratch = new Scratch()
+  const held = Promise.withResolvers<null>()
+  let asked = 0
+  const { result } = await ran(scratch, {
+    files: doing(`
+      const calls = Array.from({ length: ${RUN_CALLS_MAX + 1} }, () =>
+        ask('cluster', { name: 'c' }).then(() => 'answered', (error) => error.message))
+      const first = await Promise.race(calls)
+      if (first !== 'steps ask for too much at once') throw new Error(first)
+      console.log('refused')
+      const all = await Promise.all(calls)
+      if (all.filter((each) => each === 'answered').length !== ${RUN_CALLS_MAX}) throw new Error(all.join())`),
+    services: {
+      call: () => {
+        asked += 1
+        return held.promise
+      },
+    },
+    onLine: (line) => {
+      if (line === 'refused') held.resolve(null)
+    },
+  })
+  assert.equal(result?.errorMessage, undefined)
+  assert.equal(asked, RUN_CALLS_MAX)
+})
+
+test('a process that does not end after the run is ended, and the result stands', async () => {
+  using scratch = new Scratch()
+  const { result } = await ran(scratch, {
+    files: doing(`process.on('exit', () => { for (;;); })`),
+  })
+  assert.equal(result?.passed, true)
+  assert.ok(result.durationMillis >= RUN_ENDING_MS)
+})
+
+test('a run that attaches too much at once is killed', async () => {
+  using scratch = new Scratch()
+  const { fault } = await ran(scratch, {
+    files: {
+      'features/one.feature': ONE,
+      'steps/one.ts': `
+import { Given } from 'flytower/steps'
+Given('it happens', async function () {
+  this.attach('x'.repeat(${CHANNEL_LINE_BYTES_MAX}), 'text/plain')
+  await new Promise(() => setInterval(() => 0, 1_000))
+})`,
+    },
+  })
+  assert.equal(fault?.code, 'run-killed')
+  assert.equal(fault.detail['reason'], 'channel')
+})
+
 test('a run that prints 100 MB has a log that ends at its limit', async () => {
   using scratch = new Scratch()
   const { result, job } = await ran(scratch, {
@@ -400,13 +455,13 @@ describe('probe-C4: a run that does not end is ended, with all that it has start
       const told = start(scratch, {
         files: doing(`
           process.on('SIGTERM', () => undefined)
-          const quiet = { stdio: 'ignore', env: {} }
           const program = 'setInterval(() => 0, 1_000)'
           const near = spawn(process.execPath, ['-e', program], { stdio: 'ignore' })
           const far = spawn(process.execPath, ['-e', program], { stdio: 'inherit', detached: true })
           console.log('pids', process.pid, near.pid, far.pid)
           setTimeout(() => { for (;;); }, 50)
           await new Promise(() => undefined)`),
+        job: { testId: `looping-${isolation}-${process.pid}` },
         options: { isolation },
         onLine: (line, { run }) => {
           if (line.startsWith('pids')) void run.cancel(300)
@@ -415,9 +470,8 @@ describe('probe-C4: a run that does not end is ended, with all that it has start
       const { fault, lines } = await settled(told)
       assert.equal(fault?.code, 'run-killed')
       assert.equal(fault.detail['reason'], 'cancelled')
-      const pids = lines.find((line) => line.startsWith('pids'))!
-      if (isolation === 'process')
-        for (const pid of pids.split(' ').slice(1)) assert.equal(isAlive(Number(pid)), false)
+      assert.equal(lines.find((line) => line.startsWith('pids'))?.split(' ').length, 4)
+      assert.deepEqual(processesOf(told.job.testId), [])
       assert.deepEqual(readdirSync(told.job.evidence).toSorted(), EVIDENCE)
       assert.match(evidenceOf(told, 'junit.xml'), /unknown: it happens/)
     })

@@ -1,5 +1,13 @@
 /** A bundle written for a test, and the run of it with all that it told. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -117,4 +125,16 @@ function bundleOf(root: string, files: Files, directive: Partial<Directive> = {}
   }
   const features = Object.keys(files).filter((path) => path.endsWith('.feature'))
   return { directory: root, directive: { ...DIRECTIVE, ...directive }, features }
+}
+
+/** Processes of runs of that test, wherever they are. */
+export function processesOf(testId: string): readonly string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`FLYTOWER_TEST_ID=${testId}`)
+    } catch {
+      return false
+    }
+  })
 }

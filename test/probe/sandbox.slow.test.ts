@@ -3,13 +3,13 @@
  * sandbox that was never built has kept nothing.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
 import { lineLog } from '../../src/std/index.ts'
-import { ran, Scratch, type Files, type Wanted } from './running.ts'
+import { processesOf, ran, Scratch, type Files, type Wanted } from './running.ts'
 
 const SANDBOX = { isolation: 'sandbox' } as const
 
@@ -182,7 +182,7 @@ test('a run that forks and a run that eats are killed, and one beside them does 
   // It cannot be weighed while it does that: the kernel refuses, or the runner kills it afterwards.
   assert.notEqual(outsideHeap.result?.passed, true)
   assert.equal(beside.result?.passed, true)
-  assert.deepEqual(alive(alone.job.testId), [])
+  assert.deepEqual(processesOf(alone.job.testId), [])
 })
 
 describe('where bubblewrap is missing', () => {
@@ -227,18 +227,6 @@ function fenced(scratch: Scratch, port: number, steps: Readonly<Record<string, s
   mkdirSync(join(scratch.path, 'data'))
   writeFileSync(data, 'what the server keeps')
   return { files: trying(steps, { data, scratch: scratch.path, port, pid: process.pid }) }
-}
-
-/** Processes of runs of that test, wherever they are. */
-function alive(testId: string): readonly string[] {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`FLYTOWER_TEST_ID=${testId}`)
-    } catch {
-      return false
-    }
-  })
 }
 
 async function listening(): Promise<

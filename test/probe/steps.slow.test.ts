@@ -90,8 +90,9 @@ async function runWith(feature: string): Promise<Told> {
     mask: NO_MASK,
   })
   const { signal } = new AbortController()
-  await using _producing = await room.openProducing(security, signal)
-  await using _consuming = await room.openConsuming(security, signal, () => undefined)
+  await using sessions = new AsyncDisposableStack()
+  sessions.use(await room.openProducing(security, signal))
+  sessions.use(await room.openConsuming(security, signal, () => undefined))
   const others = serve({
     ...secretHandlers({ secrets: security.secrets, mask: NO_MASK }),
     ...httpHandlers({ allow: [service.origin], clock: systemClock }),

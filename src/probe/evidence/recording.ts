@@ -11,7 +11,7 @@ export const MESSAGES_FILE = 'messages.ndjson'
 export const LOG_FILE = 'run.log'
 
 /** Bytes of all messages of a run. */
-export const MESSAGES_BYTES_MAX = 268_435_456
+export const MESSAGES_BYTES_MAX = 67_108_864
 
 export interface Recording {
   /** False if they are more than a run may have. */

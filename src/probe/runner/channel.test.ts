@@ -23,6 +23,9 @@ describe('the channel of a run', () => {
     assert.equal(read(Buffer.from('\n')), true)
     assert.deepEqual(heard, [CHANNEL_LINE_BYTES_MAX])
     assert.equal(read(Buffer.alloc(CHANNEL_LINE_BYTES_MAX + 1, 'x')), false)
+    const whole = Buffer.from(`${'x'.repeat(CHANNEL_LINE_BYTES_MAX + 1)}\n`)
+    assert.equal(lineReader((line) => heard.push(line.length))(whole), false)
+    assert.equal(heard.length, 1)
   })
 
   test('knows its lines and no others', () => {
@@ -57,12 +60,18 @@ describe('the channel of a run', () => {
   })
 })
 
-describe('what is masked', () => {
-  const mask = {
-    add: (): void => undefined,
-    text: (text: string): string => text.replaceAll('pässword', '*'),
-  }
+const mask = {
+  add: (): void => undefined,
+  text: (text: string): string => text.replaceAll('pässword', '*'),
+}
 
+function attached(bytes: Buffer): unknown {
+  const value = { body: bytes.toString('base64'), contentEncoding: 'BASE64' }
+  const { body } = masked(value, mask) as { body: string }
+  return Buffer.from(body, 'base64')
+}
+
+describe('what is masked', () => {
   test('is every text and every name in a value', () => {
     assert.deepEqual(
       masked({ a: ['a pässword', 1, null, true], 'the pässword': { b: 'pässword' } }, mask),
@@ -71,11 +80,6 @@ describe('what is masked', () => {
   })
 
   test('is also what is encoded as an attachment, and nothing of a picture', () => {
-    const attached = (bytes: Buffer): unknown => {
-      const value = { body: bytes.toString('base64'), contentEncoding: 'BASE64' }
-      const { body } = masked(value, mask) as { body: string }
-      return Buffer.from(body, 'base64')
-    }
     const picture = Buffer.from([0x89, 0x50, 0xff, 0x00, 0xc3])
     assert.deepEqual(attached(Buffer.from('my pässword')), Buffer.from('my *'))
     assert.deepEqual(attached(picture), picture)

@@ -57,13 +57,14 @@ export function written(line: Told | Heard): string {
   return `${JSON.stringify(line)}\n`
 }
 
-/** Cuts bytes into lines; false from then on when one is longer than it may be. */
+/** Cuts bytes into lines; false when one is longer than it may be, and then it is over. */
 export function lineReader(onLine: (line: string) => void): (chunk: Buffer) => boolean {
   let parts: Buffer[] = []
   let length = 0
   return (chunk) => {
     let from = 0
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
+      if (length + at - from > CHANNEL_LINE_BYTES_MAX) return false
       parts.push(chunk.subarray(from, at))
       const line = Buffer.concat(parts).toString('utf8')
       parts = []

@@ -50,14 +50,14 @@ export type RunSetting = Readonly<{
   clock: Clock
 }>
 
-type StopReason = 'cancelled' | 'memory' | 'processes' | 'messages' | 'channel' | 'evidence'
+type StopReason = 'cancelled' | 'memory' | 'processes' | 'messages' | 'channel'
 type Stop = Readonly<{ reason: StopReason; message: string }>
 
 /** How often a run is weighed. */
 export const RUN_WEIGHED_MS = 200
 
 /** How long a run may take to end after its last message. */
-export const RUN_ENDING_MS = 5_000
+export const RUN_ENDING_MS = 2_000
 
 /** What steps of a run may ask for at a time. */
 export const RUN_CALLS_MAX = 100

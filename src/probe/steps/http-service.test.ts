@@ -29,6 +29,10 @@ async function asking(
   }
 }
 
+function sending(bytes: number): Answering {
+  return (_request, response) => response.end(Buffer.alloc(bytes, 'x'))
+}
+
 describe('calls by HTTP for steps', () => {
   test('bring back the answer as it is, whatever its status', async () => {
     let heard = ''
@@ -57,20 +61,15 @@ describe('calls by HTTP for steps', () => {
   })
 
   test('go only to origins that are allowed', async () => {
-    const ok: Answering = (_request, response) => response.end('ok')
-    assert.equal((await asking(ok, { method: 'GET' }, ['*'])).body, 'ok')
+    assert.equal((await asking(sending(2), { method: 'GET' }, ['*'])).body, 'xx')
     for (const allow of [[], ['http://127.0.0.1'], ['https://127.0.0.1:443']])
-      await assert.rejects(asking(ok, { method: 'GET' }, allow), { code: 'http-refused' })
+      await assert.rejects(asking(sending(2), { method: 'GET' }, allow), { code: 'http-refused' })
     const { http } = httpHandlers({ allow: ['*'], clock: systemClock })
     for (const url of ['', 'nonsense', 'file:///etc/passwd', 'data:,x'])
       await assert.rejects(http!({ method: 'GET', url }), { code: 'http-refused' })
   })
 
   test('take an answer at the limit and none over it', async () => {
-    const sending =
-      (bytes: number): Answering =>
-      (_request, response) =>
-        response.end(Buffer.alloc(bytes, 'x'))
     const whole = await asking(sending(HTTP_ANSWER_BYTES_MAX), { method: 'GET' })
     assert.equal(whole.body.length, HTTP_ANSWER_BYTES_MAX)
     await assert.rejects(asking(sending(HTTP_ANSWER_BYTES_MAX + 1), { method: 'GET' }), {
@@ -83,9 +82,13 @@ describe('calls by HTTP for steps', () => {
     await assert.rejects(http!({ method: 'GET', url: 'http://127.0.0.1:1/' }), {
       code: 'http-failed',
     })
-    const half: Answering = (_request, response) => void response.write('half')
-    await assert.rejects(asking(half, { method: 'GET', timeoutMs: 50 }), { code: 'http-failed' })
-    const broken: Answering = (request) => request.socket.destroy()
-    await assert.rejects(asking(broken, { method: 'GET' }), { code: 'http-failed' })
+    await assert.rejects(
+      asking((_request, response) => void response.write('half'), { method: 'GET', timeoutMs: 50 }),
+      { code: 'http-failed' },
+    )
+    await assert.rejects(
+      asking((request) => request.socket.destroy(), { method: 'GET' }),
+      { code: 'http-failed' },
+    )
   })
 })

@@ -5,6 +5,10 @@ import { conditionOf, expectMatch, literal, matches, pathOf, wantedOf } from './
 
 const VALUE = { id: 'o-1', n: 5, tags: ['a', 'b'], lines: [{ n: 1 }, { n: 2 }], none: null }
 
+function asked(word: string, written: string): unknown {
+  return conditionOf('a', wantedOf(word, written))
+}
+
 describe('what a step wants of a value', () => {
   const holds: readonly (readonly [string, string, string])[] = [
     ['$.id', 'with value', '"o-1"'],
@@ -53,8 +57,6 @@ describe('what a step wants of a value', () => {
 
   test('is asked of the log in its words, unless it is a pattern', () => {
     const place = { of: 'value', path: '$.a' }
-    const asked = (word: string, written: string): unknown =>
-      conditionOf('a', wantedOf(word, written))
     assert.deepEqual(asked('with value', '1'), { ...place, test: { type: 'equals', value: 1 } })
     assert.deepEqual(asked('containing', '"x"'), {
       ...place,
