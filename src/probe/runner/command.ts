@@ -172,15 +172,19 @@ function shown(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * The folders of packages that the run looks into: beside the code, and the outermost one that Cucumber
- * is in, since packages refer to each other there. A link to either is a folder in the sandbox.
+ * The folders of packages that the run looks into: those on the way up from the code, and the outermost
+ * one that Cucumber is really in, since packages refer to each other there. A link to a folder is a
+ * folder in the sandbox.
  */
 function packages(): readonly string[] {
-  const root = join(CODE, '..')
-  const cucumber = dirname(createRequire(import.meta.url).resolve('@cucumber/cucumber')).split(sep)
+  const { resolve } = createRequire(import.meta.url)
+  const cucumber = dirname(resolve('@cucumber/cucumber')).split(sep)
+  const above = (resolve.paths('@cucumber/cucumber') ?? []).filter((path) =>
+    CODE.startsWith(dirname(path)),
+  )
   return [
     cucumber.slice(0, cucumber.indexOf('node_modules') + 1).join(sep),
-    join(root, 'node_modules'),
-    join(root, 'package.json'),
+    ...above,
+    join(CODE, '..', 'package.json'),
   ]
 }
