@@ -181,8 +181,8 @@ describe('metrics of the server', () => {
     const served = new Map(
       [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
     )
-    const listed = ['kernel', 'journal', 'entity', 'broker'].flatMap((part, n) => {
-      const heading = ['## System', '## Journal', '## Entities', '## Broker'][n]!
+    const listed = ['kernel', 'journal', 'entity', 'broker', 'probe'].flatMap((part, n) => {
+      const heading = ['## System', '## Journal', '## Entities', '## Broker', '## Tests'][n]!
       return [...tableRows(section(page, heading))].map(([field, [what = '']]) => {
         const name = metricName(part, field)
         if (/\*now\*/.test(what)) assert.equal(served.get(name), 'gauge', name)

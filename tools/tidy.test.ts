@@ -183,6 +183,27 @@ const CASES: Readonly<Record<RuleName, readonly Case[]>> = {
     { path: 'src/kernel/internal/cell.ts', text: `import { Reason } from '../suspension.ts'` },
     { path: 'src/kernel/internal/ready-queue.ts', text: '// knows no reason and no condition' },
   ],
+  tellOnly: [
+    {
+      path: 'src/probe/queue.ts',
+      text: `import { ask, type Ref } from '../kernel/index.ts'`,
+      finding: 'tells, it does not ask',
+    },
+    {
+      path: 'src/probe/children/vault.ts',
+      text: `import {\n  type Ref,\n  ask as wait,\n} from '../../kernel/index.ts'`,
+      finding: 'tells, it does not ask',
+    },
+    {
+      path: 'src/probe/queue.ts',
+      text: `import * as kernel from '../kernel/index.ts'`,
+      finding: 'tells, it does not ask',
+    },
+    { path: 'src/probe/create-probe.ts', text: `import { ask } from '../kernel/index.ts'` },
+    { path: 'src/probe/queue.test.ts', text: `import { ask } from '../kernel/index.ts'` },
+    { path: 'src/probe/queue.ts', text: `import type { Ref } from '../kernel/index.ts'` },
+    { path: 'src/probe/steps/producing.ts', text: `import { ask } from './asking.ts'` },
+  ],
   testkit: [
     {
       path: 'src/server/main.ts',

@@ -63,6 +63,7 @@ const TEST_PACKAGES: ReadonlySet<string> = new Set([
   'fast-check',
   '@cucumber/cucumber',
   '@cucumber/cucumber/api',
+  '@aws-sdk/client-s3',
   '@aws-sdk/client-sqs',
   'client-sqs-query',
   'sqs-consumer',
@@ -149,6 +150,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/journal/sqlite/opening.ts', // the name of the machine
     'src/server/doctor/data.ts',
     'src/probe/runner/', // where temporary files go
+    'src/server/probe-feature.ts', // the same, for a server that keeps nothing
   ],
   'node:perf_hooks': ['src/server/metrics.ts'], // how late the loop is
   'node:sqlite': ['src/journal/sqlite/'],
@@ -270,6 +272,19 @@ export const readyQueue: Rule = (files) => {
     ),
   ]
 }
+
+/**
+ * Actors of the orchestrator tell: a request carries its `replyTo`, and nobody waits for another. Only
+ * what turns calls into messages asks.
+ */
+export const tellOnly: Rule = (files) =>
+  files
+    .filter(({ path }) => path.startsWith('src/probe/') && !isTest(path))
+    .filter(({ path }) => path !== 'src/probe/create-probe.ts')
+    .filter(({ text }) =>
+      /\bimport\s*(?:\*|\{[^}]*\bask\b[^}]*\})[^'"]*['"][^'"]*\/kernel\//.test(text),
+    )
+    .map(({ path }) => `${path}: an actor of the orchestrator tells, it does not ask`)
 
 export const testkit: Rule = (files) =>
   eachImport(files, ({ path }, { target }) => {

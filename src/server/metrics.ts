@@ -40,6 +40,13 @@ const GAUGES: ReadonlySet<string> = new Set([
   'leased',
   'messageBytes',
   'waiting',
+  'setup',
+  'loading',
+  'loaded',
+  'testing',
+  'completed',
+  'exception',
+  'slots',
 ])
 const EXTREME = /(?:max|max_?ms|p\d+_?ms|_max)$/i
 
@@ -151,7 +158,7 @@ function figureMetrics(part: string, figures: Figures, path = ''): Metric[] {
 /** What a field of a part is called at `/metrics`. */
 export function metricName(part: string, field: string): string {
   const words = field
-    .replaceAll('.', '_')
+    .replaceAll(/[.-]/g, '_')
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return `${PRODUCT}_${part}_${words}${isGauge(field) ? '' : '_total'}`
 }

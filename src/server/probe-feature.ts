@@ -83,7 +83,6 @@ export function portsOptions(
   { config, clock, log, environment }: Omit<ProbeParts, 'system' | 'journal'>,
   directory: string,
 ): PortsOptions {
-  const roots = config['probe.bundleRoots']
   const endpoint = config['probe.s3.endpoint']
   const bootstrapServers = config['probe.kafka.bootstrapServers']
   const registry = config['probe.kafka.registry']
@@ -100,7 +99,7 @@ export function portsOptions(
       processes: config['probe.processesMax'],
     },
     bundleLimits: { files: 10_000, fileBytes: total, totalBytes: total },
-    ...(roots.length > 0 && { roots }),
+    roots: config['probe.bundleRoots'],
     s3: {
       region: config['probe.s3.region'],
       forcePathStyle: config['probe.s3.pathStyle'],

@@ -23,6 +23,7 @@ export type SceneOptions = WorldOptions &
     factories?: Partial<Factories>
     probeLog?: Log
     fakes?: Fakes
+    newId?: () => string
     /** Stands between the orchestrator and its journal. */
     between?: (journal: Journal) => Journal
   }>
@@ -38,7 +39,15 @@ export class Scene implements AsyncDisposable {
   #lives = 0
 
   constructor(options: SceneOptions) {
-    const { settings: _s, factories: _f, probeLog: _l, between: _b, fakes, ...ofWorld } = options
+    const {
+      settings: _s,
+      factories: _f,
+      probeLog: _l,
+      between: _b,
+      newId: _n,
+      fakes,
+      ...ofWorld
+    } = options
     this.#options = options
     this.town = world(ofWorld)
     this.fakes = fakes ?? new Fakes()
@@ -48,7 +57,7 @@ export class Scene implements AsyncDisposable {
   /** Starts it, on what its disk has. */
   async begin(settings: Partial<ProbeSettings> = {}): Promise<Probe> {
     const { town, fakes } = this
-    const { settings: given, factories, probeLog } = this.#options
+    const { settings: given, factories, probeLog, newId } = this.#options
     const journal = await town.until(town.journal(this.disk))
     this.journal = this.#options.between?.(journal) ?? journal
     const lives = ++this.#lives
@@ -58,7 +67,7 @@ export class Scene implements AsyncDisposable {
         journal: this.journal,
         ports: fakes.ports,
         settings: { ...given, ...settings },
-        newId: () => `test-${++this.#ids}`,
+        newId: newId ?? (() => `test-${++this.#ids}`),
         name: lives === 1 ? 'guardian' : `guardian-${lives}`,
         ...(factories !== undefined && { factories }),
         ...(probeLog !== undefined && { log: probeLog }),

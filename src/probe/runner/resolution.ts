@@ -10,8 +10,8 @@ import { pathToFileURL } from 'node:url'
 import { PRODUCT } from '../../std/index.ts'
 import { asBuilt } from '../as-built.ts'
 
-const FOLDER = new URL('../../steps/', import.meta.url) // above us: handed to steps, not imported
-const STEPS = asBuilt(new URL('index.ts', FOLDER)).href
+const SOURCE = new URL('../../', import.meta.url)
+const STEPS = asBuilt(new URL('steps/index.ts', SOURCE)).href // above us: handed on, not imported
 const CUCUMBER = '@cucumber/cucumber'
 const IMPORTED = import.meta.resolve(CUCUMBER)
 const REQUIRED = pathToFileURL(createRequire(import.meta.url).resolve(CUCUMBER)).href

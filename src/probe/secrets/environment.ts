@@ -1,7 +1,7 @@
 /**
  * Secrets in the environment of the server.
  *
- * The secret `svc-orders` is the variable `FLYTOWER_SECRET_SVC_ORDERS`: letters are large, and whatever
+ * The secret `svc-orders` is the variable FLYTOWER_SECRET_SVC_ORDERS: letters are large, and whatever
  * is neither a letter nor a digit is an underscore. Its value is a JSON object of fields, or a plain text.
  */
 import { PRODUCT } from '../../std/index.ts'

@@ -31,7 +31,7 @@ export async function runBundle(
   const journal = await memoryJournal({ clock })
   const system = createSystem({ name: PRODUCT, clock, log: silentLog })
   const feature = await probeFeature({
-    config: { ...config, 'data.directory': MEMORY, 'probe.bundleRoots': [] },
+    config: { ...config, 'data.directory': MEMORY, 'probe.bundleRoots': [directory] },
     system,
     journal,
     clock,
