@@ -18,13 +18,13 @@ export type Finding = Readonly<{
 /** `detail.findings` has the first of them, and `detail.count` says how many there are. */
 export type BundleFault = Fault<'bad-bundle'>
 
-export const FINDINGS_MAX = 100
+export const BUNDLE_FINDINGS_MAX = 100
 
 export function badBundle(findings: readonly Finding[]): BundleFault {
   const [first] = findings
   const others = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
   return fault('bad-bundle', `${first === undefined ? '' : wordsOf(first)}${others}`, {
-    findings: findings.slice(0, FINDINGS_MAX),
+    findings: findings.slice(0, BUNDLE_FINDINGS_MAX),
     count: findings.length,
     remedy: first?.remedy ?? '',
   })

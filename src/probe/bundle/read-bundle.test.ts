@@ -10,7 +10,7 @@ import type { BundleLimits } from '../storage/storage.ts'
 import type { Bundle } from './directive.ts'
 import { DIRECTIVE_BYTES_MAX, TOPICS_MAX } from './directive-file.ts'
 import { BUNDLE_LINES_MAX, FEATURE_BYTES_MAX, FEATURE_LINES_MAX, FEATURES_MAX } from './features.ts'
-import { FINDINGS_MAX, type Finding, wordsOf } from './finding.ts'
+import { BUNDLE_FINDINGS_MAX, type Finding, wordsOf } from './finding.ts'
 import { BUNDLE_LIMITS_DEFAULT, readBundle } from './read-bundle.ts'
 
 const D = 'topic-directive.yaml'
@@ -456,7 +456,7 @@ describe('a bad bundle', () => {
     )
     const read = await readBundle(bundle.path)
     assert.ok(isFault(read))
-    assert.equal((read.detail['findings'] as unknown[]).length, FINDINGS_MAX)
+    assert.equal((read.detail['findings'] as unknown[]).length, BUNDLE_FINDINGS_MAX)
     assert.equal(read.detail['count'], 300)
     assert.match(read.message, /\(and 299 more\)$/)
   })
