@@ -53,11 +53,13 @@ export function reader(
 
   function answer(record: TestRecord): unknown {
     const { testId, state } = record
+    if (request.type === 'test-status') return statusOf(record)
+    if (request.type === 'queue-status') return { ...request.status, test: { testId, state } }
+    if (record.outcome === undefined) {
+      queue.tell(request) // it has an actor again since it was asked for
+      return HANDED_ON
+    }
     switch (request.type) {
-      case 'test-status':
-        return statusOf(record)
-      case 'queue-status':
-        return { ...request.status, test: { testId, state } }
       case 'start-test': {
         const { priority = record.priority, ...options } = request.options
         return startedBefore(record, { ...options, priority }, {})

@@ -26,9 +26,9 @@ export class Request implements Ref<unknown> {
     among.add(this)
   }
 
-  /** From here on it is one of those. */
+  /** From here on it is one of those, unless it was answered before. */
   handTo(among: Set<Request>): void {
-    this.#among.delete(this)
+    if (!this.#among.delete(this)) return
     this.#among = among
     among.add(this)
   }

@@ -16,11 +16,11 @@ import type { RecordedState } from '../record.ts'
 
 const STATES = ['Setup', 'Loading', 'Loaded', 'Testing', 'Completed', 'Exception'] as const
 const STOPS = [
-  'block-storage stop',
   'vault stop',
   'cucumber stop',
   'producer stop',
   'consumer stop',
+  'block-storage stop',
 ]
 const FAIL: ExecutionMessage = { type: 'child-failed', ...FAILURE }
 

@@ -6,6 +6,7 @@
  * child of its last run is left.
  */
 import { stay, to } from '../../kernel/index.ts'
+import { fault, type Fault } from '../../std/index.ts'
 import { EVIDENCE_RETRY_MS_MAX, EVIDENCE_RETRY_MS_MIN, EVIDENCE_TRIES_MAX } from '../limits.ts'
 import type { BlockStorageMessage, CucumberMessage, ExecutionMessage } from '../protocol.ts'
 import { errorOf, isLive, type TestEvent } from '../record.ts'
@@ -143,11 +144,11 @@ function finishedOn(life: Life, state: 'Completed' | 'Exception'): ExecutionStat
     overdue: (_ctx, data, message) =>
       message.state === state ? to('ShuttingDown', { ...data, arrival: GO_ON }) : stay(data),
     retry: (ctx, data, message) => retried(life, ctx, data, message),
-    'store-again': (ctx, data) => storeAgain(life, ctx, data),
+    'store-again': (ctx, data) => storeAgain(life, ctx, data, state),
     'evidence-stored': (ctx, data, { files }) =>
       data.isStoring ? stored(life, ctx, data, state, files) : stay(data),
-    'evidence-failed': (ctx, data, { fault }) =>
-      data.isStoring ? notStored(life, ctx, data, state, fault) : stay(data),
+    'evidence-failed': (ctx, data, { fault: reason }) =>
+      data.isStoring ? notStored(life, ctx, data, state, reason) : stay(data),
     'child-ended'(ctx, data, { kind, actor }) {
       if (data.children.get(kind) !== actor) return stay(data)
       const after = withoutChild(data, kind, actor)
@@ -178,17 +179,22 @@ function retried(
   return stay(data)
 }
 
-/** By an actor of its own each time: one that hangs is in nobody's way. */
-function storeAgain(life: Life, ctx: Ctx, data: Data): Step {
+/** By an actor of its own each time; one that takes too long has failed, and is not waited for. */
+function storeAgain(
+  life: Life,
+  ctx: Ctx,
+  data: Data,
+  state: 'Completed' | 'Exception',
+): Step | Promise<Step> {
   if (recordOf(data).evidence !== 'pending') return stay(data)
-  if (data.children.has('block-storage'))
-    return stay(storeLater(life, ctx, { ...data, tries: data.tries + 1 }))
+  if (data.children.has('block-storage')) return notStored(life, ctx, data, state, storeOverdue())
   const after = spawnChild(life, ctx, data, 'block-storage')
   childOf<BlockStorageMessage>(after, 'block-storage')?.tell({
     type: 'store-evidence',
     bucket: recordOf(data).start!.bucket,
     room: undefined,
   })
+  ctx.timers.after('store', life.house.settings.loadingMs, { type: 'store-again' })
   return stay({ ...after, isStoring: true })
 }
 
@@ -220,4 +226,10 @@ async function notStored(
   const at = life.house.register.now()
   const after = await written(life, ctx, data, [{ type: 'evidence-lost', at, error }])
   return stay(settled(life, ctx, { ...after, tries }, state))
+}
+
+function storeOverdue(): Fault<'test-overdue'> {
+  return fault('test-overdue', 'storing the evidence took longer than it may', {
+    remedy: 'look at the store of the evidence',
+  })
 }

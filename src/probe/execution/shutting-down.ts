@@ -1,10 +1,12 @@
 /**
  * ShuttingDown: what ended the test is written and answered first, then the children end, and when none
  * is left the queue is told and the actor ends. Children that take too long are not waited for.
+ *
+ * The block storage ends last: a worker that is being ended still writes to the directories that go with it.
  */
 import { stay } from '../../kernel/index.ts'
 import { CHILDREN_END_MS } from '../limits.ts'
-import type { CucumberMessage } from '../protocol.ts'
+import type { ChildKind, CucumberMessage } from '../protocol.ts'
 import type { TestEvent } from '../record.ts'
 import {
   limited,
@@ -29,15 +31,17 @@ export function shuttingDownState(life: Life): ExecutionState {
       if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })
       if (after.children.size === 0) return gone(life, after)
       life.queue.tell({ type: 'test-ending', testId: life.testId })
-      for (const kind of after.children.keys())
-        childOf<CucumberMessage>(after, kind)?.tell({ type: 'stop' })
+      for (const kind of after.children.keys()) if (kind !== 'block-storage') tellStop(after, kind)
+      stopLast(after)
       const endMs = life.house.settings.graceMs + CHILDREN_END_MS
       return stay(limited(life, ctx, after, 'ShuttingDown', endMs))
     },
     on: handling(life, 'ShuttingDown', {
       'child-ended'(_ctx, data, { kind, actor }) {
         const after = withoutChild(data, kind, actor)
-        return after.children.size === 0 ? gone(life, after) : stay(after)
+        if (after.children.size === 0) return gone(life, after)
+        stopLast(after)
+        return stay(after)
       },
       overdue(_ctx, data, { state }) {
         if (state !== 'ShuttingDown') return stay(data)
@@ -46,6 +50,14 @@ export function shuttingDownState(life: Life): ExecutionState {
       },
     }),
   }
+}
+
+function stopLast(data: Data): void {
+  if (data.children.size === 1) tellStop(data, 'block-storage')
+}
+
+function tellStop(data: Data, kind: ChildKind): void {
+  childOf<CucumberMessage>(data, kind)?.tell({ type: 'stop' })
 }
 
 function eventsOf(life: Life, data: Data): readonly TestEvent[] {

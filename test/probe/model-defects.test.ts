@@ -1,0 +1,78 @@
+/** What the model of the orchestrator has found, each as a small test of its own. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { receive } from '../../src/kernel/index.ts'
+import { EVIDENCE_TRIES_MAX } from '../../src/probe/limits.ts'
+import { reader } from '../../src/probe/reader.ts'
+import type { QueueMessage, QueueRequest } from '../../src/probe/protocol.ts'
+import { Request } from '../../src/probe/requests.ts'
+import { Accident, fault } from '../../src/std/index.ts'
+import { inbox, stage } from '../../src/testkit/index.ts'
+import { Fakes } from './fakes.ts'
+import { testHouse } from './house.ts'
+import { lifeIn } from './life.ts'
+import { scene } from './scene.ts'
+
+test('evidence that hangs each time it is stored is given up, and the test leaves the queue', async () => {
+  const fakes = new Fakes()
+  let tries = 0
+  const { storage, ...ports } = fakes.ports
+  const store: typeof storage.store = async (_bucket, _directory, _files, { signal }) => {
+    if (++tries === 1) throw new Accident(fault('storage-unavailable', 'the storage is away'))
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', reject))
+  }
+  Object.assign(fakes, { ports: { ...ports, storage: { ...storage, store } } })
+  await using at = await scene({ fakes })
+  const testId = await at.running()
+  fakes.runOf(testId).finish()
+  await at.town.advance(10_000_000)
+  assert.equal(tries, 1 + EVIDENCE_TRIES_MAX)
+  assert.equal((await at.status(testId)).evidence, 'lost')
+  assert.equal((await at.until(at.probe.queueStatus())).totalTests, 0)
+  assert.deepEqual([...fakes.staged], [])
+})
+
+test('a request for a test that has begun again since goes to its actor', async () => {
+  const { house, clock } = await testHouse()
+  const initialized = { type: 'initialized', at: 1, deadlineAt: 2, priority: 0 } as const
+  await house.register.append('t', undefined, [initialized])
+  const queue = inbox<QueueMessage>('queue')
+  const client = inbox<unknown>('client')
+  const request = { type: 'cancel-test', testId: 't', replyTo: client } as const
+  const subject = stage(reader(house, queue, request), { clock })
+  await subject.settle()
+  assert.deepEqual(
+    queue.messages.map(({ type }) => type),
+    ['cancel-test'],
+  )
+  assert.equal(client.messages.length, 0)
+  assert.equal(subject.isStopped, true)
+})
+
+test('a request that was answered when the queue failed is not answered again by whoever has it', () => {
+  const client = inbox<unknown>('client')
+  const message: QueueRequest = { type: 'retry-test', testId: 't', replyTo: client }
+  const open = new Set<Request>()
+  const request = new Request(message, open)
+  request.tell('the queue has failed')
+  request.handTo(open)
+  request.tell('accepted')
+  assert.deepEqual(client.messages, ['the queue has failed'])
+})
+
+test('directories of a cancelled test stay until its worker has ended', async () => {
+  let isEnding = false
+  const at = await lifeIn('Testing', {
+    factories: {
+      cucumber: () =>
+        receive((_ctx, { type }) => {
+          isEnding ||= type === 'stop'
+          return undefined
+        }),
+    },
+  })
+  await at.cancel()
+  assert.equal(isEnding, true)
+  assert.ok(!at.silent.take().includes('block-storage stop'))
+})
