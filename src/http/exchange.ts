@@ -272,6 +272,9 @@ export class Exchange implements Call, Owed, Receiver {
   /** What a route threw, or could not be written. */
   fail(error: unknown): void {
     if (this.#isAnswered) return
+    if (this.#response.destroyed && !this.#request.complete) return this.left() // in the middle of its upload
+    if (error instanceof Accident && error.code === 'body-too-large')
+      return this.turnAway({ refusal: error.fault, status: 413 })
     const known = error instanceof Accident ? this.#desk.statuses[error.code] : undefined
     const { route } = this.#entry
     if (known !== undefined && error instanceof Accident) {
