@@ -232,8 +232,10 @@ class ProbeOverJournal implements Probe {
     stream: AsyncIterable<Uint8Array>,
     options: UploadOptions,
   ): Promise<Readonly<{ path: string }> | Fault> {
-    const { setupMs } = this.#house.settings
-    const begun = await this.extend(testId, setupMs)
+    const found = await this.status(testId)
+    if (isFault(found)) return found
+    if (found.state !== 'Setup') return notWanted(found)
+    const begun = await this.extend(testId, this.#house.settings.setupMs)
     if (isFault(begun)) return begun
     return this.#house.ports.receiveUpload(testId, stream, options)
   }
@@ -325,6 +327,14 @@ class ProbeOverJournal implements Probe {
       return fault('probe-unavailable', error.fault.message, error.fault.detail)
     }
   }
+}
+
+function notWanted({ testId, state }: TestStatus): Fault {
+  return fault('bundle-not-wanted', `the test ${testId} is ${state} and takes no bundle`, {
+    testId,
+    state,
+    remedy: 'bring the bundle before the test is started',
+  })
 }
 
 function isListed(record: TestRecord, wanted: ListTestsOptions): boolean {

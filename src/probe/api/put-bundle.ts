@@ -3,7 +3,7 @@ import { json, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import { fields, type ProbeDesk } from './answering.ts'
 import { testParams } from './input.ts'
-import { refusals, refusedUpload, refusing } from './refusing.ts'
+import { ERROR_SCHEMA, refusals, refusedUpload, refusing } from './refusing.ts'
 
 const ZIP = 'application/zip'
 
@@ -27,7 +27,12 @@ export function putBundle({ probe, clock, uploadBytesMax }: ProbeDesk): Route {
           'block-storage-path': { type: 'string' },
         }),
       },
-      ...refusals('no-such-test', 'bad-test-request'),
+      ...refusals('no-such-test'),
+      409: {
+        description: 'the test was started before, or another bundle is on its way',
+        schema: ERROR_SCHEMA,
+        contentType: 'application/json',
+      },
     },
     refuse: refusing(clock),
     async handle({ params, pieces, signal }) {

@@ -2,6 +2,7 @@
 import { json, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import type { Probe } from '../probe.ts'
+import type { ModeChanged, ProbeFault } from '../protocol.ts'
 import { fields, type ProbeDesk } from './answering.ts'
 import { modeBody } from './input.ts'
 import { refusals, refused, refusing } from './refusing.ts'
@@ -12,7 +13,7 @@ export function putMode({ probe, clock }: ProbeDesk): Route {
     path: '/api/v1/queue/mode',
     summary: 'Pause, drain or open the queue',
     description:
-      'Paused, no test starts to run; draining, none is admitted either, and the answer comes when nothing runs any more.',
+      'Paused, no test starts to run; draining, none is admitted either, and the answer comes when nothing runs any more, or after a while with how many still do.',
     tag: 'tests',
     access: { permission: 'test:queue:write' },
     body: modeBody,
@@ -32,8 +33,17 @@ export function putMode({ probe, clock }: ProbeDesk): Route {
   })
 }
 
+/** Somebody may still run when nobody waits any longer. */
+async function drain(probe: Probe): Promise<ModeChanged | ProbeFault> {
+  const drained = await probe.drain()
+  if (!isFault(drained) || drained.code !== 'unknown-outcome') return drained
+  const status = await probe.queueStatus()
+  if (isFault(status)) return status
+  return status.mode === 'draining' ? { mode: status.mode, running: status.testingCount } : drained
+}
+
 const modes = {
   open: (probe: Probe) => probe.resume(),
   paused: (probe: Probe) => probe.pause(),
-  draining: (probe: Probe) => probe.drain(),
+  draining: drain,
 }

@@ -79,7 +79,6 @@ export const START_RETRY_AFTER_S = 30
 
 /** Words for what the http layer refuses, by code and otherwise by status. */
 const ERRORS: Readonly<Record<string, string>> = {
-  'bad-input': 'validation_error',
   'bad-json': 'bad_request',
   'answer-overdue': 'timeout',
   400: 'bad_request',
@@ -111,6 +110,7 @@ const UPLOAD_STATUSES: Readonly<Record<string, number>> = {
   'bundle-file-refused': 400,
   'bad-storage-path': 400,
   'upload-busy': 409,
+  'bundle-not-wanted': 409,
   'bundle-too-large': 413,
   'storage-unavailable': 503,
 }
@@ -127,12 +127,24 @@ function isProbeFault(refusal: Fault): refusal is Fault<ProbeFaultCode> {
 /** The answer to a call that the http layer refuses, or that ended in an accident. */
 export function refusing(clock: Wall): (refusal: Fault, status: number) => Reply {
   return (refusal, status) => {
+    if (breaksRule(refusal))
+      return bodyOf(
+        { status, error: 'validation_error' },
+        { ...refusal, message: 'Request validation failed' },
+        clock,
+      )
     const error = ERRORS[refusal.code] ?? ERRORS[status] ?? 'internal_server_error'
-    const said =
-      refusal.code === 'bad-input' ? { ...refusal, message: 'Request validation failed' } : refusal
-    return bodyOf({ status, error, ...(status === 503 && { retryAfterS: 30 }) }, said, clock)
+    return bodyOf({ status, error, ...(status === 503 && { retryAfterS: 30 }) }, refusal, clock)
   }
 }
+
+/** Everything is there and ids are ids, but a value is none that the field takes. */
+function breaksRule({ code, detail: { missing, invalid } }: Fault): boolean {
+  if (code !== 'bad-input' || !Array.isArray(missing) || !Array.isArray(invalid)) return false
+  return missing.length === 0 && !invalid.some((field) => IDS.has(field))
+}
+
+const IDS: ReadonlySet<unknown> = new Set(['test-id', 'testId'])
 
 /** What a route that can meet these answers with. */
 export function refusals(...codes: readonly ProbeFaultCode[]): Readonly<Record<number, Answer>> {
