@@ -504,6 +504,19 @@ describe('probe-C4: a run that does not end is ended, with all that it has start
     assert.equal(isAlive(Number(pid)), false)
   })
 
+  test('whoever keeps the output of a run open does not keep the run', async () => {
+    using scratch = new Scratch()
+    const { result, lines } = await ran(scratch, {
+      files: doing(`
+        const unknown = spawn(process.execPath, ['-e', 'setInterval(() => 0, 1_000)'],
+          { stdio: 'inherit', detached: true, env: {} })
+        console.log('pid', unknown.pid)`),
+    })
+    const [, pid] = lines.find((line) => line.startsWith('pid '))!.split(' ')
+    process.kill(Number(pid), 'SIGKILL') // without its mark nobody finds it: only a sandbox does
+    assert.equal(result?.passed, true)
+  })
+
   test('a run that loops ends with its runner', async () => {
     using scratch = new Scratch()
     const runner = spawn(

@@ -3,7 +3,7 @@
  *
  * `sandbox` runs nothing without its walls. `auto` takes them where they can be built, and each run
  * says in its log which it was. Without them a run can neither stop nor hang the server, but reads
- * what the server may read.
+ * what the server may read, and leaves a process behind that has left its group and its environment.
  */
 import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'

@@ -207,8 +207,8 @@ export class ProcessRun implements Run {
       await closed.promise
     } finally {
       for (const timer of this.#timers) timer.cancel()
+      for (const stream of this.#child?.stdio ?? []) stream?.destroy()
       this.#child = undefined
-      this.#channel?.destroy()
       await rm(temporary, { recursive: true, force: true })
     }
   }
