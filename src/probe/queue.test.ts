@@ -56,7 +56,7 @@ class Rig {
   }
 
   tell(testId: string, notice: DistributiveOmit<TestNotice, 'testId'>): void {
-    this.made.get(testId)!.options.queue.tell({ ...notice, testId } as TestNotice)
+    this.made.get(testId)!.options.queue.tell({ ...notice, testId })
     this.subject.run()
   }
 

@@ -23,7 +23,7 @@ class BlockStorageActor {
   readonly #options: ChildOptions
   readonly #signal: AbortSignal
   #staged: StagedTest | undefined
-  #work: Promise<unknown> | undefined
+  #fetching: Promise<unknown> | undefined
   #isOwed = false
 
   constructor(ctx: Context<BlockStorageMessage>, options: ChildOptions) {
@@ -36,11 +36,11 @@ class BlockStorageActor {
     const { parent } = this.#options
     switch (message.type) {
       case 'initialize':
-        if (this.#work === undefined)
-          this.#begin('fetch', this.#load(message.bucket), (fetched) => ({
-            type: 'fetched',
-            fetched,
-          }))
+        if (this.#fetching !== undefined) return undefined
+        this.#fetching = this.#begin('fetch', this.#load(message.bucket), (fetched) => ({
+          type: 'fetched',
+          fetched,
+        }))
         return undefined
       case 'fetched':
         parent.tell({ type: 'bundle-fetched', fetched: message.fetched })
@@ -48,7 +48,7 @@ class BlockStorageActor {
         return undefined
       case 'store-evidence':
         this.#isOwed = true
-        this.#begin('store', this.#store(message.bucket, message.room), (files) => ({
+        void this.#begin('store', this.#store(message.bucket, message.room), (files) => ({
           type: 'stored',
           files,
         }))
@@ -70,9 +70,9 @@ class BlockStorageActor {
     }
   }
 
-  /** What is under way may still be making the directories. */
+  /** A fetch that is under way may still be making the directories. */
   async clear(): Promise<void> {
-    await this.#work
+    await this.#fetching
     if (this.#isOwed) return
     try {
       await this.#staged?.remove()
@@ -86,9 +86,9 @@ class BlockStorageActor {
     during: 'fetch' | 'store',
     promise: Promise<T>,
     onValue: (value: T) => BlockStorageMessage,
-  ): void {
-    this.#work = promise.catch(() => undefined)
+  ): Promise<unknown> {
     this.#ctx.pipe(promise, onValue, (error) => ({ type: 'failed', during, error }))
+    return promise.catch(() => undefined)
   }
 
   async #load(bucket: string): Promise<Fetched> {

@@ -18,6 +18,7 @@ import type { ChildOptions } from './child.ts'
 import { consumer } from './consumer.ts'
 import { cucumber } from './cucumber.ts'
 import { producer } from './producer.ts'
+import type { EventRoom } from './ports.ts'
 import { vault } from './vault.ts'
 
 const BUNDLE = { directory: '/b', directive: DIRECTIVE, features: ['features/a.feature'] }
@@ -66,27 +67,53 @@ class Rig<M> {
   }
 }
 
+function roomOf({ ports }: Fakes): EventRoom {
+  return ports.openEvents({
+    testId: 't',
+    bundle: BUNDLE,
+    evidence: '/e',
+    security: SECURITY,
+    mask: ports.newMask(),
+  })
+}
+
+function vaultMessage({ fakes }: Rig<VaultMessage>): VaultMessage {
+  return { type: 'initialize', bundle: BUNDLE, mask: fakes.ports.newMask() }
+}
+
+function work({ fakes }: Rig<CucumberMessage>): Extract<CucumberMessage, { type: 'initialize' }> {
+  const mask = fakes.ports.newMask()
+  return { type: 'initialize', fetched: FETCHED, tags: '@smoke', isDryRun: true, mask }
+}
+
+function run({ fakes }: Rig<CucumberMessage>): CucumberMessage {
+  return { type: 'start-test', room: roomOf(fakes) }
+}
+
+function opening({ fakes }: Rig<EventsMessage>): EventsMessage {
+  return { type: 'initialize', room: roomOf(fakes), security: SECURITY }
+}
+
 describe('the block storage of a test', () => {
-  const make = (fakes?: Fakes): Rig<BlockStorageMessage> => new Rig(blockStorage, fakes)
   const INITIALIZE = { type: 'initialize', bucket: '/a' } as const
   const STORE = { type: 'store-evidence', bucket: '/a', room: undefined } as const
 
   test('fetches and checks the bundle, hands it over, and is ready', async () => {
-    const at = make()
+    const at = new Rig(blockStorage)
     await at.tell(INITIALIZE)
     assert.deepEqual(at.said(), ['bundle-fetched', 'child-ready'])
     assert.deepEqual([...at.fakes.staged], ['t'])
   })
 
   test('is initialized once, however often it is told to be', async () => {
-    const at = make()
+    const at = new Rig(blockStorage)
     await at.tell(INITIALIZE)
     await at.tell(INITIALIZE)
     assert.deepEqual(at.said(), ['bundle-fetched', 'child-ready'])
   })
 
   test('says what went wrong with the code of the storage', async () => {
-    const at = make()
+    const at = new Rig(blockStorage)
     at.fakes.onFetch = async () => {
       throw DENIED
     }
@@ -111,7 +138,7 @@ describe('the block storage of a test', () => {
   })
 
   test('stores evidence and says what it has stored', async () => {
-    const at = make()
+    const at = new Rig(blockStorage)
     await at.tell(INITIALIZE)
     at.said()
     await at.tell(STORE)
@@ -120,7 +147,7 @@ describe('the block storage of a test', () => {
   })
 
   test('has no evidence to store before it has fetched anything', async () => {
-    const at = make()
+    const at = new Rig(blockStorage)
     await at.tell(STORE)
     const notice = at.parent.take()
     assert.ok(notice.type === 'evidence-failed')
@@ -128,16 +155,16 @@ describe('the block storage of a test', () => {
   })
 
   test('leaves no directory behind, whenever and however it is stopped', async () => {
-    const fresh = make()
+    const fresh = new Rig(blockStorage)
     await fresh.tell({ type: 'stop' })
     assert.equal(fresh.subject.isStopped, true)
 
-    const fetched = make()
+    const fetched = new Rig(blockStorage)
     await fetched.tell(INITIALIZE)
     await fetched.tell({ type: 'stop' })
     assert.deepEqual([...fetched.fakes.staged], [])
 
-    const fetching = make()
+    const fetching = new Rig(blockStorage)
     const { promise, resolve } = Promise.withResolvers<void>()
     fetching.fakes.onFetch = () => promise
     await fetching.tell(INITIALIZE)
@@ -150,7 +177,7 @@ describe('the block storage of a test', () => {
   })
 
   test('keeps evidence that is still to be stored, unless it is told to stop', async () => {
-    const at = make()
+    const at = new Rig(blockStorage)
     at.fakes.onStore = async () => {
       throw DENIED
     }
@@ -159,7 +186,7 @@ describe('the block storage of a test', () => {
     await at.end()
     assert.deepEqual([...at.fakes.staged], ['t'])
 
-    const next = make(at.fakes)
+    const next = new Rig(blockStorage, at.fakes)
     at.fakes.onStore = async () => undefined
     await next.tell(STORE)
     assert.deepEqual(next.said(), ['evidence-stored'])
@@ -169,89 +196,61 @@ describe('the block storage of a test', () => {
 })
 
 describe('the vault of a test', () => {
-  const make = (): Rig<VaultMessage> => new Rig(vault)
-  const initialize = ({ fakes }: Rig<VaultMessage>): VaultMessage => ({
-    type: 'initialize',
-    bundle: BUNDLE,
-    mask: fakes.ports.newMask(),
-  })
-
   test('hands over credentials once, and is ready', async () => {
-    const at = make()
-    await at.tell(initialize(at))
-    await at.tell(initialize(at))
+    const at = new Rig(vault)
+    await at.tell(vaultMessage(at))
+    await at.tell(vaultMessage(at))
     assert.deepEqual(at.said(), ['security-fetched', 'child-ready'])
   })
 
   test('says what went wrong, and no secret is in what it says or logs', async () => {
-    const at = make()
+    const at = new Rig(vault)
     at.fakes.onCredentials = async () => {
       throw new Accident(fault('secret-denied', 'the vault says no', { remedy: 'ask', x: SECRET }))
     }
-    await at.tell(initialize(at))
+    await at.tell(vaultMessage(at))
     assert.deepEqual(at.said(), ['child-failed'])
     assert.ok(at.lines.length > 0)
     assert.ok(!at.lines.some((line) => line.includes(SECRET)))
   })
 
   test('stops cleanly in the middle of it', async () => {
-    const at = make()
+    const at = new Rig(vault)
     at.fakes.onCredentials = () => new Promise(() => undefined)
-    await at.tell(initialize(at))
+    await at.tell(vaultMessage(at))
     await at.tell({ type: 'stop' })
     assert.equal(at.subject.isStopped, true)
   })
 })
 
 describe('the cucumber of a test', () => {
-  const make = (): Rig<CucumberMessage> => new Rig(cucumber)
-  const initialize = ({ fakes }: Rig<CucumberMessage>): CucumberMessage => ({
-    type: 'initialize',
-    fetched: FETCHED,
-    tags: '@smoke',
-    isDryRun: true,
-    mask: fakes.ports.newMask(),
-  })
-  const start = ({ fakes }: Rig<CucumberMessage>): CucumberMessage => ({
-    type: 'start-test',
-    room: fakes.ports.openEvents({
-      testId: 't',
-      bundle: BUNDLE,
-      evidence: '/e',
-      security: SECURITY,
-      mask: fakes.ports.newMask(),
-    }),
-  })
-
   test('is ready once, and runs what it was told with the tags it was told', async () => {
-    const at = make()
-    await at.tell(initialize(at))
-    await at.tell(initialize(at))
+    const at = new Rig(cucumber)
+    await at.tell(work(at))
+    await at.tell(work(at))
     assert.deepEqual(at.said(), ['child-ready'])
-    await at.tell(start(at))
-    await at.tell(start(at))
+    await at.tell(run(at))
+    await at.tell(run(at))
     assert.equal(at.fakes.runs.length, 1)
     const { job } = at.fakes.runOf('t')
     assert.deepEqual([job.tags, job.isDryRun, job.evidence], ['@smoke', true, '/e'])
   })
 
   test('cannot run before, nor a bundle without features', async () => {
-    const at = make()
-    await at.tell(start(at))
+    const at = new Rig(cucumber)
+    await at.tell(run(at))
     const notice = at.parent.take()
     assert.ok(notice.type === 'child-failed')
     assert.equal(notice.fault.code, 'child-not-ready')
-    const message = initialize(at)
-    assert.ok(message.type === 'initialize')
     const fetched = { bundle: { ...BUNDLE, features: [] }, evidence: '/e' }
-    await at.tell({ ...message, fetched })
+    await at.tell({ ...work(at), fetched })
     assert.deepEqual(at.said(), ['child-failed'])
   })
 
   test('runs for as long as it takes, and tells progress and result', async () => {
-    const at = make()
-    await at.tell(initialize(at))
-    await at.tell(start(at))
+    const at = new Rig(cucumber)
+    await at.tell(work(at))
+    await at.tell(run(at))
     at.subject.advance(86_400_000)
     at.said()
     const progress = { scenarios: 2, scenariosDone: 1, scenariosFailed: 0, step: undefined }
@@ -263,9 +262,9 @@ describe('the cucumber of a test', () => {
   })
 
   test('says what went wrong when the run cannot begin or ends early', async () => {
-    const at = make()
-    await at.tell(initialize(at))
-    await at.tell(start(at))
+    const at = new Rig(cucumber)
+    await at.tell(work(at))
+    await at.tell(run(at))
     at.said()
     at.fakes.runOf('t').fail(new Accident(fault('run-ended-early', 'a step ended the process')))
     await at.subject.settle()
@@ -276,19 +275,19 @@ describe('the cucumber of a test', () => {
     at.fakes.onRun = () => {
       throw new Accident(fault('run-refused', 'no'))
     }
-    await at.tell(start(at))
+    await at.tell(run(at))
     assert.deepEqual(at.said(), ['child-failed'])
   })
 
   test('has ended when its process has, whoever ends it', async () => {
     for (const how of ['stop', 'end'] as const) {
-      const at = make()
-      await at.tell(initialize(at))
-      await at.tell(start(at))
+      const at = new Rig(cucumber)
+      await at.tell(work(at))
+      await at.tell(run(at))
       if (how === 'stop') await at.tell({ type: 'stop' })
       else await at.end()
-      const run = at.fakes.runOf('t')
-      assert.deepEqual([run.isOver, run.graceMs], [true, 5_000])
+      const { isOver, graceMs } = at.fakes.runOf('t')
+      assert.deepEqual([isOver, graceMs], [true, 5_000])
       assert.equal(at.subject.isStopped, true)
     }
   })
@@ -299,25 +298,12 @@ for (const [kind, behavior] of [
   ['consumer', consumer],
 ] as const)
   describe(`the ${kind} of a test`, () => {
-    const make = (): Rig<EventsMessage> => new Rig(behavior)
-    const initialize = ({ fakes }: Rig<EventsMessage>): EventsMessage => ({
-      type: 'initialize',
-      room: fakes.ports.openEvents({
-        testId: 't',
-        bundle: BUNDLE,
-        evidence: '/e',
-        security: SECURITY,
-        mask: fakes.ports.newMask(),
-      }),
-      security: SECURITY,
-    })
-
     test('is ready once it is open, and begins a test by doing nothing', async () => {
-      const at = make()
+      const at = new Rig(behavior)
       const { promise, resolve } = Promise.withResolvers<void>()
       at.fakes.onOpen = () => promise
-      await at.tell(initialize(at))
-      await at.tell(initialize(at))
+      await at.tell(opening(at))
+      await at.tell(opening(at))
       assert.deepEqual(at.said(), [])
       resolve()
       await at.subject.settle()
@@ -327,38 +313,38 @@ for (const [kind, behavior] of [
     })
 
     test('fails if it is to begin before it was initialized', async () => {
-      const at = make()
+      const at = new Rig(behavior)
       await at.tell({ type: 'start-test' })
       assert.deepEqual(at.said(), ['child-failed'])
     })
 
     test('says what went wrong with the code of the broker', async () => {
-      const at = make()
+      const at = new Rig(behavior)
       at.fakes.onOpen = async () => {
         throw new Accident(fault('topic-denied', 'no'))
       }
-      await at.tell(initialize(at))
+      await at.tell(opening(at))
       const notice = at.parent.take()
       assert.ok(notice.type === 'child-failed')
       assert.deepEqual([notice.kind, notice.fault.code], [kind, 'topic-denied'])
     })
 
     test('closes what it has opened, also what was only being opened', async () => {
-      const open = make()
-      await open.tell(initialize(open))
+      const open = new Rig(behavior)
+      await open.tell(opening(open))
       assert.equal(open.fakes.sessions.size, 1)
       await open.tell({ type: 'stop' })
       assert.equal(open.fakes.sessions.size, 0)
 
-      const opening = make()
+      const late = new Rig(behavior)
       const { promise, resolve } = Promise.withResolvers<void>()
-      opening.fakes.onOpen = () => promise
-      await opening.tell(initialize(opening))
-      await opening.tell({ type: 'stop' })
+      late.fakes.onOpen = () => promise
+      await late.tell(opening(late))
+      await late.tell({ type: 'stop' })
       resolve()
-      await opening.subject.settle()
-      assert.equal(opening.subject.isStopped, true)
-      assert.equal(opening.fakes.sessions.size, 0)
+      await late.subject.settle()
+      assert.equal(late.subject.isStopped, true)
+      assert.equal(late.fakes.sessions.size, 0)
     })
   })
 
@@ -366,14 +352,7 @@ describe('a consumer that is lost while the test runs', () => {
   test('is a failure of the test', async () => {
     const fakes = new Fakes()
     const at = new Rig<EventsMessage>(consumer, fakes)
-    const room = fakes.ports.openEvents({
-      testId: 't',
-      bundle: BUNDLE,
-      evidence: '/e',
-      security: SECURITY,
-      mask: fakes.ports.newMask(),
-    })
-    await at.tell({ type: 'initialize', room, security: SECURITY })
+    await at.tell(opening(at))
     at.said()
     fakes.onLost?.(new Accident(fault('events-unavailable', 'the broker is gone')))
     await at.subject.settle()
