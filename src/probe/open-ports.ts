@@ -90,7 +90,7 @@ export async function openPorts(options: PortsOptions): Promise<ProbePorts & Asy
   const clusters =
     options.kafka === undefined
       ? memoryClusters({ clock, autoCreate: PARTITIONS })
-      : kafkaClusters({ clusters: [options.kafka], clock, log, mask: createMask() })
+      : kafkaClusters({ clusters: [options.kafka], clock, log, newMask: createMask })
   const openEvents = eventRooms({
     clusters,
     clock,

@@ -142,6 +142,7 @@ function numbered(count: number, key?: (at: number) => string): WireEvent[] {
 }
 
 function producing(rule: Rule): void {
+  // Fails when `send` in kafka.ts asks for no acknowledgement, or in memory.ts answers before it appends.
   rule('probe-K1: an event is acknowledged with its partition and offset', async (room) => {
     const topic = await room.fixture.newTopic(3)
     const placed = await room.produce(
@@ -190,6 +191,7 @@ function producing(rule: Rule): void {
 }
 
 function starting(rule: Rule): void {
+  // Fails when `join` in memory-topic.ts, or the constructor of `Reading` in kafka-consumer.ts, begins low.
   rule('probe-K3: with latest nothing from before is seen, with earliest all', async (room) => {
     const topic = await room.fixture.newTopic(2)
     await room.produce(topic, numbered(10, String))
@@ -206,6 +208,7 @@ function starting(rule: Rule): void {
     )
   })
 
+  // Fails when `consumer` in memory.ts joins later than it answers.
   rule('probe-K9: once a consumer is ready it misses nothing, in any partition', async (room) => {
     const topic = await room.fixture.newTopic(4)
     const seen = await room.consume(topic, 'latest')
@@ -326,6 +329,7 @@ function volumes(rule: Rule): void {
 }
 
 function creating(rule: Rule): void {
+  // Fails when `createTopic` in memory.ts does not look whether the topic is there.
   rule(
     'probe-K8: a topic is created when it is asked for, once, and deleted when asked',
     async (room) => {

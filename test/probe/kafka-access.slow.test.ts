@@ -10,12 +10,15 @@ import { describe, test } from 'node:test'
 
 import type { Credentials } from '../../src/probe/events/events.ts'
 import { kafkaClusters } from '../../src/probe/events/kafka.ts'
+import { createMask } from '../../src/probe/secrets/mask.ts'
 import { lineLog, systemClock } from '../../src/std/index.ts'
 import { never } from './cluster-conformance.ts'
 import { guardedBroker, type GuardedBroker, type GuardedBrokerOptions } from './guarded-broker.ts'
 
 const USER = 'someone'
 const RIGHT = 'open-sesame'
+const WRONG = 'wrong-guess'
+const TOKEN = 'the-token'
 
 /** A key and a certificate that nobody has signed. */
 const tls = ((): { key: string; cert: string } => {
@@ -49,16 +52,12 @@ async function create(
   ca?: string,
 ): Promise<string[]> {
   const lines: string[] = []
-  const known = new Set<string>()
   await using clusters = kafkaClusters({
     clusters: [broker],
     ...(ca !== undefined && { ca }),
     clock: systemClock,
     log: lineLog((line) => lines.push(line), { level: 'debug' }),
-    mask: {
-      add: (value) => void known.add(value),
-      text: (text) => [...known].reduce((masked, value) => masked.replaceAll(value, '***'), text),
-    },
+    newMask: createMask,
   })
   const cluster = clusters.open(undefined)
   try {
@@ -77,12 +76,15 @@ async function create(
     assert.equal(broker.topics.size, 0)
     await assert.rejects(cluster.deleteTopic('orders', credentials), { code: 'no-such-topic' })
   } finally {
-    for (const value of known) assert.ok(!lines.some((line) => line.includes(value)))
+    assert.ok(lines.length > 0)
+    for (const value of [RIGHT, WRONG, TOKEN])
+      assert.ok(!lines.some((line) => line.includes(value)))
   }
   return lines
 }
 
 describe('a broker of Kafka', { concurrency: true, timeout: 60_000 }, () => {
+  // Fails when `createTopic` or `deleteTopic` in kafka.ts does nothing, or when naming a topic creates it.
   for (const type of ['plain', 'scram-sha-256', 'scram-sha-512'] as const)
     for (const hasTls of [false, true]) {
       const mechanism = type.toUpperCase() as GuardedBrokerOptions['mechanism']
@@ -100,7 +102,7 @@ describe('a broker of Kafka', { concurrency: true, timeout: 60_000 }, () => {
           tls: hasTls,
         })
         await create(broker, credentials(RIGHT), tls.cert)
-        await assert.rejects(create(broker, credentials('wrong-guess'), tls.cert), {
+        await assert.rejects(create(broker, credentials(WRONG), tls.cert), {
           code: 'topic-denied',
         })
         assert.equal(broker.topics.size, 0)
@@ -111,14 +113,14 @@ describe('a broker of Kafka', { concurrency: true, timeout: 60_000 }, () => {
     const endpoint = createServer((request, answer) => {
       const isRight =
         request.headers.authorization === `Basic ${Buffer.from(`me:${RIGHT}`).toString('base64')}`
-      answer.writeHead(isRight ? 200 : 401).end('{"access_token":"the-token","expires_in":300}')
+      answer.writeHead(isRight ? 200 : 401).end(`{"access_token":"${TOKEN}","expires_in":300}`)
     })
     await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve))
     const tokenEndpoint = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/token`
     await using broker = await guardedBroker({
       mechanism: 'OAUTHBEARER',
       username: '',
-      password: 'the-token',
+      password: TOKEN,
       tls,
     })
     const credentials = (secret: string): Credentials => ({
@@ -129,7 +131,7 @@ describe('a broker of Kafka', { concurrency: true, timeout: 60_000 }, () => {
       scope: undefined,
     })
     await create(broker, credentials(RIGHT), tls.cert)
-    await assert.rejects(create(broker, credentials('wrong-guess'), tls.cert), {
+    await assert.rejects(create(broker, credentials(WRONG), tls.cert), {
       code: 'topic-denied',
     })
     endpoint.closeAllConnections()

@@ -6,8 +6,17 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 
 import type { EventCluster, EventClusters } from '../../src/probe/events/events.ts'
+import { KAFKA_LOST_MS } from '../../src/probe/events/kafka-consumer.ts'
+import { createMask } from '../../src/probe/secrets/mask.ts'
 import { kafkaClusters } from '../../src/probe/events/kafka.ts'
-import { freshId, lineLog, silentLog, systemClock, type Log } from '../../src/std/index.ts'
+import {
+  freshId,
+  lineLog,
+  silentLog,
+  systemClock,
+  type Clock,
+  type Log,
+} from '../../src/std/index.ts'
 import { clusterConformance, Collected, never, wire } from './cluster-conformance.ts'
 import { mockBrokers, type MockBrokers } from './mock-brokers.ts'
 
@@ -16,27 +25,29 @@ const UNKNOWN_TOPIC = 3
 const NOT_LEADER = 6
 const TOO_LARGE = 10
 const TOPIC_DENIED = 29
+const GROUP_DENIED = 30
 const PRODUCE = 0
+const JOIN_GROUP = 11
 
 const opened = new AsyncDisposableStack()
 after(() => opened.disposeAsync())
 
-const shared = mockBrokers().then((mock) => {
+const shared = mockBrokers(3).then((mock) => {
   if (typeof mock === 'string') return mock
   return { mock: opened.use(mock), clusters: clustersOf(mock.bootstrapServers) }
 })
 
-function clustersOf(bootstrapServers: string, log: Log = silentLog): EventClusters {
-  const secrets: string[] = []
+function clustersOf(
+  bootstrapServers: string,
+  log: Log = silentLog,
+  clock: Clock = systemClock,
+): EventClusters {
   return opened.use(
     kafkaClusters({
       clusters: [{ bootstrapServers }],
-      clock: systemClock,
+      clock,
       log,
-      mask: {
-        add: (secret) => void secrets.push(secret),
-        text: (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, '***'), text),
-      },
+      newMask: createMask,
     }),
   )
 }
@@ -98,6 +109,7 @@ function rule(title: string, body: Rule): void {
 }
 
 describe('brokers of Kafka that', { concurrency: true, timeout: 60_000 }, () => {
+  // Fails when `send` in kafka.ts asks for no acknowledgement.
   rule('probe-K1: take their time are waited for until they acknowledge', async (mock, cluster) => {
     const topic = await newTopic(mock, 1)
     await using producer = await cluster.producer({ topic, credentials: NONE, signal: never })
@@ -106,7 +118,7 @@ describe('brokers of Kafka that', { concurrency: true, timeout: 60_000 }, () => 
     const sentMs = systemClock.monotonic()
     const { offset } = await producer.send(wire('second'))
     assert.equal(offset, '1')
-    assert.ok(systemClock.monotonic() - sentMs >= 400) // fails with `acks: 0`
+    assert.ok(systemClock.monotonic() - sentMs >= 400)
   })
 
   rule('refuse an event are tried again where that may help', async (mock, cluster) => {
@@ -116,6 +128,22 @@ describe('brokers of Kafka that', { concurrency: true, timeout: 60_000 }, () => 
     assert.deepEqual(await producer.send(wire('event')), { partition: 0, offset: '0' })
     await mock.command(`fail ${PRODUCE} ${TOO_LARGE} 1`)
     await assert.rejects(producer.send(wire('event')), { code: 'event-refused' })
+  })
+
+  // Fails when `open` in kafka-consumer.ts does not wait until it has joined.
+  rule('probe-K9: give a consumer no partitions do not make it ready', async (mock, cluster) => {
+    const topic = await newTopic(mock, 1)
+    await mock.command(`fail ${JOIN_GROUP} ${GROUP_DENIED} 1`)
+    const opening = cluster.consumer({
+      topic,
+      group: 'group',
+      from: 'latest',
+      credentials: NONE,
+      signal: never,
+      onEvent: () => undefined,
+      onLost: () => undefined,
+    })
+    await assert.rejects(opening, { code: 'topic-denied' })
   })
 
   rule('deny a topic are believed', async (mock, cluster) => {
@@ -151,6 +179,33 @@ describe('brokers of Kafka that', { concurrency: true, timeout: 60_000 }, () => 
       assert.deepEqual(seen.texts().toSorted(), ['1', '2', '3', '4', '5', '6'])
     },
   )
+
+  rule('stay away for too long lose their consumer, which is told once', async (mock) => {
+    let lateMs = 0
+    let isLate = false
+    const monotonic = (): number => {
+      if (isLate) lateMs += KAFKA_LOST_MS
+      return systemClock.monotonic() + lateMs
+    }
+    const clock = { ...systemClock, monotonic }
+    const clusters = clustersOf(mock.bootstrapServers, silentLog, clock)
+    const topic = await newTopic(mock, 1)
+    const lost = Promise.withResolvers<unknown>()
+    const consumer = await clusters.open(undefined).consumer({
+      topic,
+      group: 'group',
+      from: 'latest',
+      credentials: NONE,
+      signal: never,
+      onEvent: () => undefined,
+      onLost: lost.resolve,
+    })
+    isLate = true
+    await mock.command('down 1')
+    assert.equal(((await lost.promise) as { code?: string }).code, 'events-unavailable')
+    isLate = false
+    await consumer[Symbol.asyncDispose]()
+  })
 
   rule('cannot be reached are a fault that may pass', async (mock, cluster) => {
     await mock.command('down 1')

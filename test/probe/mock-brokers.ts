@@ -1,8 +1,8 @@
 /** Brokers for tests, as a process of their own: `mock-brokers.c`, compiled here. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,14 +16,16 @@ export interface MockBrokers extends AsyncDisposable {
 
 const SOURCE = join(import.meta.dirname, 'mock-brokers.c')
 
+/** Compiled once for all. */
+let program: Promise<string> | undefined
+
 /** A text says why there are none. */
 export async function mockBrokers(count = 1): Promise<MockBrokers | string> {
   if (!existsSync('/usr/include/librdkafka/rdkafka_mock.h'))
     return 'librdkafka-dev is not installed: test/probe/prepare-kafka.sh'
-  const directory = await mkdtemp(join(tmpdir(), 'mock-brokers-'))
-  const program = join(directory, 'mock-brokers')
-  await promisify(execFile)('gcc', ['-O1', '-o', program, SOURCE, '-lrdkafka'])
-  const child = spawn(program, [String(count)], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const child = spawn(await (program ??= compile()), [String(count)], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const said = async (): Promise<string> => {
     const line = await lines.next()
@@ -45,7 +47,14 @@ export async function mockBrokers(count = 1): Promise<MockBrokers | string> {
       const ended = once(child, 'exit')
       child.stdin.end()
       await ended
-      await rm(directory, { recursive: true })
     },
   }
+}
+
+async function compile(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'mock-brokers-'))
+  process.on('exit', () => rmSync(directory, { recursive: true }))
+  const compiled = join(directory, 'mock-brokers')
+  await promisify(execFile)('gcc', ['-O1', '-o', compiled, SOURCE, '-lrdkafka'])
+  return compiled
 }

@@ -39,7 +39,8 @@ export type KafkaClustersOptions = Readonly<{
   ca?: string
   clock: Clock
   log: Log
-  mask: Mask
+  /** One for each client: what a test has to hide ends with it. */
+  newMask: () => Mask
 }>
 
 /** How long it may take until a producer or a consumer is ready, or an event is acknowledged. */
@@ -70,13 +71,18 @@ export function kafkaClusters(options: KafkaClustersOptions): EventClusters {
 
 class KafkaCluster implements EventCluster {
   readonly registry: EventCluster['registry']
-  readonly #world: KafkaWorld
+  readonly #newWorld: () => KafkaWorld
+  readonly #clock: Clock
+  readonly #log: Log
   readonly #open = new Set<AsyncDisposable>()
 
   constructor({ bootstrapServers, registry }: KafkaAddress, options: KafkaClustersOptions) {
     const brokers = bootstrapServers.split(',').map((server) => server.trim())
-    this.#world = { ...options, brokers }
-    this.registry = registry && httpRegistry(registry, options)
+    const { clock, log, newMask } = options
+    this.#clock = clock
+    this.#log = log
+    this.#newWorld = () => ({ ...options, brokers, mask: newMask() })
+    this.registry = registry && httpRegistry(registry, { clock, mask: newMask() })
   }
 
   async createTopic(topic: string, partitions: number, credentials: Credentials): Promise<boolean> {
@@ -107,14 +113,15 @@ class KafkaCluster implements EventCluster {
     await this.#administer(credentials, what, signal, (admin) =>
       admin.fetchTopicMetadata({ topics: [topic] }),
     )
-    const producer = await newProducer(await newClient(credentials, this.#world))
+    const world = this.#newWorld()
+    const producer = await newProducer(await newClient(credentials, world))
     const closing = this.#closing(() => producer.disconnect())
     return this.#orClose(closing, async () => {
-      await this.#within(what, KAFKA_READY_MS, signal, () => producer.connect())
+      await this.#within(what, KAFKA_READY_MS, signal, world.mask, () => producer.connect())
       return {
         ...closing,
         send: (event) =>
-          this.#within(what, KAFKA_SEND_MS, never, () => send(producer, topic, event)),
+          this.#within(what, KAFKA_SEND_MS, never, world.mask, () => send(producer, topic, event)),
       }
     })
   }
@@ -122,11 +129,12 @@ class KafkaCluster implements EventCluster {
   async consumer(options: ConsumerOptions): Promise<EventConsumer> {
     const { topic, group, credentials, signal } = options
     const places = await this.#places(topic, group, credentials, signal)
-    const client = await newClient(credentials, this.#world)
-    const consumer = kafkaConsumer(client, options, places, this.#world)
+    const world = this.#newWorld()
+    const consumer = kafkaConsumer(await newClient(credentials, world), options, places, world)
     const closing = this.#closing(() => consumer.close())
     return this.#orClose(closing, async () => {
-      await this.#within(`consume ${topic}`, KAFKA_READY_MS, signal, () => consumer.open())
+      const what = `consume ${topic}`
+      await this.#within(what, KAFKA_READY_MS, signal, world.mask, () => consumer.open())
       return closing
     })
   }
@@ -164,10 +172,11 @@ class KafkaCluster implements EventCluster {
     signal: AbortSignal,
     work: (admin: Admin) => Promise<T>,
   ): Promise<T> {
-    const admin = (await newClient(credentials, this.#world)).admin()
+    const world = this.#newWorld()
+    const admin = (await newClient(credentials, world)).admin()
     const closing = this.#closing(() => admin.disconnect())
     try {
-      return await this.#within(what, KAFKA_READY_MS, signal, async () => {
+      return await this.#within(what, KAFKA_READY_MS, signal, world.mask, async () => {
         await admin.connect()
         return work(admin)
       })
@@ -178,12 +187,11 @@ class KafkaCluster implements EventCluster {
 
   /** Closes once, and no later than agreed. */
   #closing(close: () => Promise<void>): AsyncDisposable {
-    const { clock, log, mask } = this.#world
     let closed: Promise<void> | undefined
     const closing: AsyncDisposable = {
       [Symbol.asyncDispose]: () => {
-        closed ??= within(close(), { clock, ms: KAFKA_CLOSE_MS }).catch((error: unknown) =>
-          log.warn('a connection to Kafka did not close', { error: mask.text(String(error)) }),
+        closed ??= within(close(), { clock: this.#clock, ms: KAFKA_CLOSE_MS }).catch(() =>
+          this.#log.warn('a connection to Kafka did not close in time'),
         )
         this.#open.delete(closing)
         return closed
@@ -206,13 +214,14 @@ class KafkaCluster implements EventCluster {
     what: string,
     ms: number,
     signal: AbortSignal,
+    mask: Mask,
     work: () => Promise<T>,
   ): Promise<T> {
     try {
-      return await within(work(), { clock: this.#world.clock, ms, signal })
+      return await within(work(), { clock: this.#clock, ms, signal })
     } catch (error) {
       if (error instanceof Accident || signal.aborted) throw error
-      throw kafkaAccident(error, what, this.#world.mask)
+      throw kafkaAccident(error, what, mask)
     }
   }
 }

@@ -33,13 +33,16 @@ export function eventRooms(world: EventRoomsOptions): (options: EventRoomOptions
     const common = { ...world, testId, topics, events, bundle: bundle.directory }
     let producing: ProducingSession | undefined
     let consuming: ConsumingSession | undefined
+    let isSealed = false
     return {
       async openProducing({ credentials }, signal) {
         producing = await openProducing({ ...common, credentials, signal })
         return producing
       },
       async openConsuming({ credentials }, signal, onLost) {
-        consuming = await openConsuming({ ...common, credentials, signal, onLost })
+        const onLostBefore = (error: unknown): void => (isSealed ? undefined : onLost(error))
+        const session = { ...common, credentials, signal, onLost: onLostBefore }
+        consuming = await openConsuming(session)
         return consuming
       },
       services: () =>
@@ -48,6 +51,7 @@ export function eventRooms(world: EventRoomsOptions): (options: EventRoomOptions
           ...eventServices(() => ({ producing, consuming }), events),
         }),
       async seal() {
+        isSealed = true
         await events[Symbol.asyncDispose]()
       },
     }
