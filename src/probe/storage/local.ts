@@ -88,7 +88,10 @@ export async function allowedDirectory(directory: string, roots: LocalRoots): Pr
   } catch (error) {
     throw ofFiles(directory, error)
   }
-  throw badPath(directory, 'it is outside of probe.bundleRoots, the directories that the server may use')
+  throw badPath(
+    directory,
+    'it is outside of probe.bundleRoots, the directories that the server may use',
+  )
 }
 
 /** The content of a plain file; a link in its place, or a pipe, is refused and not opened. */

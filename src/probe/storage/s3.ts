@@ -90,7 +90,8 @@ export function createS3Store(options: S3Options): S3Store {
             new PutObjectCommand({
               Bucket: place.bucket,
               Key: `${place.prefix}evidence/${name}`,
-              Body: Readable.from(contentOf(path, name), { objectMode: false }),
+              // A stream of no length would be sent in chunks, which not every store takes.
+              Body: size === 0 ? '' : Readable.from(contentOf(path, name), { objectMode: false }),
               ContentLength: size,
             }),
             { abortSignal: cancelled },
