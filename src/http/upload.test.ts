@@ -162,13 +162,14 @@ describe('an upload on a socket', { timeout: 30_000 }, () => {
   })
 })
 
+async function* file(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('<p>')
+  yield Buffer.from([0xc3, 0xa9])
+  yield Buffer.from('</p>')
+}
+
 describe('an answer of bytes', () => {
   test('is written as it is, piece by piece, with the type that it was given', async () => {
-    async function* file(): AsyncGenerator<Uint8Array> {
-      yield Buffer.from('<p>')
-      yield Buffer.from([0xc3, 0xa9])
-      yield Buffer.from('</p>')
-    }
     const page = aRoute({
       path: '/page',
       handle: (): Reply => ({
@@ -187,12 +188,13 @@ describe('an answer of bytes', () => {
   })
 })
 
+const spoken = (code: string, status: number): Reply => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: { said: code },
+})
+
 describe('words for paths that nobody has', () => {
-  const spoken = (code: string, status: number): Reply => ({
-    status,
-    headers: { 'content-type': 'application/json' },
-    body: { said: code },
-  })
   const speaking = aRoute({
     path: '/api/health',
     speaksBelow: '/api/',

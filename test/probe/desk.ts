@@ -46,7 +46,8 @@ export class Desk extends Scene {
   http!: Http
   routes!: readonly Route[]
   #documented!: readonly (readonly [RegExp, ReadonlySet<string>])[]
-  #onArrival: (() => void) | undefined
+  /** Of requests that are on their way. */
+  readonly #arriving: Set<() => void> = new Set()
 
   open({ instead = {}, uploadBytesMax = 1_000 }: DeskOptions): void {
     const { clock } = this.town
@@ -60,7 +61,8 @@ export class Desk extends Scene {
     this.routes = probeRoutes(probe, { clock, uploadBytesMax }).map((route): Route => ({
       ...route,
       handle: (call) => {
-        this.#onArrival?.()
+        const [first] = this.#arriving
+        first?.()
         return route.handle(call)
       },
     }))
@@ -81,10 +83,14 @@ export class Desk extends Scene {
     body?: unknown,
     asked: Asked = {},
   ): Promise<Readonly<{ answer: Promise<Told> }>> {
-    const arrived = Promise.withResolvers<void>()
-    this.#onArrival = arrived.resolve
-    const answer = this.#answerTo(method, url, body, asked)
-    await Promise.race([arrived.promise, answer])
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const arrived = (): void => {
+      this.#arriving.delete(arrived)
+      resolve()
+    }
+    this.#arriving.add(arrived)
+    const answer = this.#answerTo(method, url, body, asked).finally(arrived)
+    await promise
     return { answer }
   }
 

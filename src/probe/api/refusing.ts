@@ -144,7 +144,7 @@ function breaksRule({ code, detail: { missing, invalid } }: Fault): boolean {
   return missing.length === 0 && !invalid.some((field) => IDS.has(field))
 }
 
-const IDS: ReadonlySet<unknown> = new Set(['test-id', 'testId'])
+const IDS: ReadonlySet<unknown> = new Set(['test-id', 'testId', '']) // and what is no object at all
 
 /** What a route that can meet these answers with. */
 export function refusals(...codes: readonly ProbeFaultCode[]): Readonly<Record<number, Answer>> {
