@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 
 import { createStorage } from '../../src/probe/storage/create-storage.ts'
-import { createS3Store, type S3Store } from '../../src/probe/storage/s3.ts'
+import { createS3Store, S3_LISTED_MAX, type S3Store } from '../../src/probe/storage/s3.ts'
 import type { BlockStorage, BundleLimits } from '../../src/probe/storage/storage.ts'
 import { ATTEMPTS_MAX, createTrying } from '../../src/probe/trying.ts'
 import { afterIo, random, systemClock } from '../../src/std/index.ts'
@@ -86,7 +88,7 @@ describe('S3', { skip: noStore() ?? false }, () => {
     assert.deepEqual(await fetched('one/'), expected)
   })
 
-  // It fails without `ContinuationToken` in `objectsOf`, and with another `Prefix`.
+  // It fails without `next = …` in `objectsOf`, and with another `Prefix`.
   test('probe-S3: objects come page by page, and those of the last page too', async () => {
     // What is hidden fills the first page; it is listed, and costs no download.
     await put(
@@ -97,6 +99,37 @@ describe('S3', { skip: noStore() ?? false }, () => {
     await put({ 'many/a': '1', 'many/b/c': '2', 'many/d': '3', 'many2/e': '4' })
     assert.deepEqual(await fetched('many'), { a: '1', 'b/c': '2', d: '3' })
     await assert.rejects(fetched('many', { ...limits, files: 2 }), { code: 'bundle-too-large' })
+  })
+
+  test('a listing that does not end is ended', async () => {
+    let pages = 0
+    const server = createServer((_request, response) => {
+      pages += 1
+      const keys = Array.from(
+        { length: PAGE_OBJECTS },
+        (_, n) => `<Contents><Key>p/.${n}</Key></Contents>`,
+      )
+      response.setHeader('content-type', 'application/xml')
+      response.end(
+        `<ListBucketResult><KeyCount>${PAGE_OBJECTS}</KeyCount>${keys.join('')}<NextContinuationToken>again</NextContinuationToken></ListBucketResult>`,
+      )
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const trying = createTrying({ clock: systemClock, random: random(1) })
+    await using endless = createS3Store({
+      ...store.options,
+      endpoint: `http://127.0.0.1:${port}`,
+      trying,
+    })
+    using to = directory()
+    await assert.rejects(
+      endless.fetch({ bucket: 'bucket', prefix: 'p/' }, to.path, { limits, signal }),
+      { code: 'bundle-too-large' },
+    )
+    assert.equal(pages, S3_LISTED_MAX / PAGE_OBJECTS + 1)
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
   })
 
   test('evidence goes below evidence/, over what was there, and is read from there', async () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
 import { directory, FEATURE, write } from '../../../test/probe/bundles.ts'
 import { filesBelow } from '../bundle/files.ts'
-import { readBundle } from '../bundle/read-bundle.ts'
+import { BUNDLE_LIMITS_DEFAULT, readBundle } from '../bundle/read-bundle.ts'
 import { createStorage } from './create-storage.ts'
 import { createStaging } from './staging.ts'
 import type { BundleLimits } from './storage.ts'
@@ -80,6 +80,18 @@ describe('local storage', () => {
       message: /^a: it has more than 100 bytes/,
     })
     await assert.rejects(fetchedFrom({ a: large, b: 'x'.repeat(51) }), { code: 'bundle-too-large' })
+  })
+
+  test('a file of a gigabyte is refused without being read', async () => {
+    using source = directory({ 'features/a.feature': FEATURE })
+    using staged = directory()
+    truncateSync(join(source.path, 'features/a.feature'), 2 ** 30)
+    const most = { limits: BUNDLE_LIMITS_DEFAULT, signal }
+    await assert.rejects(storage.fetch(source.path, staged.path, most), {
+      code: 'bundle-too-large',
+      message: /^features\/a.feature: it has more than 67108864 bytes/,
+    })
+    assert.deepEqual(readdirSync(staged.path), [])
   })
 
   test('links and pipes are refused by name and not opened', async () => {

@@ -5,6 +5,7 @@
  * Evidence is written beside the bundle, file by file and each in one step: whoever reads it sees an
  * old file or a whole one.
  */
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -72,7 +73,12 @@ export async function storeLocal(
       if (problem !== undefined) throw refusedFile(name, problem)
       const target = join(to, 'evidence', name)
       await makeDirectories(to, dirname(target))
-      await replaceFile(target, contentOf(join(directory, name), name), signal)
+      await replaceFile(
+        target,
+        partialOf(target, directory),
+        contentOf(join(directory, name), name),
+        signal,
+      )
     }
   } catch (error) {
     throw ofFiles(path, error)
@@ -129,12 +135,17 @@ async function makeDirectories(root: string, directory: string): Promise<void> {
   }
 }
 
+/** Two tests of one bundle may store at a time; one that stores again finds what it had left. */
+function partialOf(path: string, directory: string): string {
+  return `${path}.${createHash('sha256').update(directory).digest('hex').slice(0, 16)}.partial`
+}
+
 async function replaceFile(
   path: string,
+  partial: string,
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
-  const partial = `${path}.partial`
   await rm(partial, { force: true })
   const file = await open(partial, 'wx')
   try {

@@ -15,7 +15,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import { Accident, fault } from '../../std/index.ts'
 import { isLeftOut, nameProblem } from '../bundle/file-name.ts'
 import type { Trying } from '../trying.ts'
-import { notFound, refusedFile } from './accidents.ts'
+import { notFound, refusedFile, tooLarge } from './accidents.ts'
 import { createIntake } from './intake.ts'
 import { contentOf } from './local.ts'
 import { s3Accident } from './s3-accident.ts'
@@ -49,6 +49,9 @@ export const S3_AT_ONCE_MAX = 8
 export const S3_CONNECTING_MS_MAX = 5_000
 /** Without a byte from the store. */
 export const S3_SILENCE_MS_MAX = 30_000
+
+/** Objects below one prefix, those that are no part of a bundle included. */
+export const S3_LISTED_MAX = 100_000
 
 const PAGE_KEYS = 1_000
 
@@ -140,6 +143,7 @@ async function* objectsOf(
   signal: AbortSignal,
 ): AsyncGenerator<Readonly<{ name: string; bytes: number }>> {
   let next: string | undefined
+  let listed = 0
   do {
     const page = await ask(place, signal, (s3, { ListObjectsV2Command }) =>
       s3.send(
@@ -152,6 +156,9 @@ async function* objectsOf(
         { abortSignal: signal },
       ),
     )
+    listed += page.KeyCount ?? PAGE_KEYS
+    if (listed > S3_LISTED_MAX)
+      throw tooLarge('.', `there are more than ${S3_LISTED_MAX} objects below its prefix`)
     for (const { Key = '', Size = 0 } of page.Contents ?? []) {
       const name = Key.slice(place.prefix.length)
       if (name !== '' && !name.endsWith('/')) yield { name, bytes: Size } // else a folder of a console
