@@ -88,9 +88,9 @@ describe('trying', () => {
       assert.ok(ms > (PAUSE_FIRST_MS * 2 ** n) / 2 - 1 && ms <= PAUSE_FIRST_MS * 2 ** n, `${ms}`)
 
     const misnamed = dependency(Infinity, wrong)
-    await assert.rejects(trying.run('store', misnamed.act, { signal }), {
-      code: 'bundle-not-found',
-    })
+    const refused = trying.run('store', misnamed.act, { signal })
+    await turned(clock, refused)
+    await assert.rejects(refused, { code: 'bundle-not-found' })
     assert.equal(misnamed.count, 1)
     const bug = dependency(Infinity, new TypeError('a bug'))
     await assert.rejects(trying.run('store', bug.act, { signal }), TypeError)

@@ -15,6 +15,7 @@ import { send, vaultServer, type VaultServer } from './vault-server.ts'
 
 const TOKEN = 'hvs.root-token'
 const CANARY = 'canary-value-0815'
+const TURNS_MAX = 200_000
 const { signal } = new AbortController()
 
 type Scene = AsyncDisposable &
@@ -45,7 +46,8 @@ async function turning<T>(clock: VirtualClock, promise: Promise<T>, timersMs = 5
     () => (state.isSettled = true),
     () => (state.isSettled = true),
   )
-  while (!state.isSettled) {
+  for (let turns = 0; !state.isSettled; turns++) {
+    assert.ok(turns < TURNS_MAX, 'it settles')
     await new Promise<void>((resolve) => afterIo(resolve))
     if (clock.next !== undefined && clock.next - clock.monotonic() <= timersMs + 1)
       clock.advance(clock.next - clock.monotonic())
