@@ -47,6 +47,7 @@ process.once('exit', () => {
 export async function startServer(
   settings: Settings = {},
   directory: string = mkdtempSync(join(tmpdir(), 'flytower-served-')),
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
   const config = join(directory, 'config.json')
   const fixed = { 'listen.host': '127.0.0.1', 'listen.port': 0, 'log.format': 'json' }
@@ -55,7 +56,7 @@ export async function startServer(
 
   const child = spawn(process.execPath, [MAIN, 'serve', '--config', config], {
     cwd: directory,
-    env: environment(),
+    env: { ...environment(), ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
