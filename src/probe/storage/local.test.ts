@@ -61,6 +61,24 @@ describe('local storage', () => {
     assert.deepEqual(readdirSync(staged.path), ['features'])
   })
 
+  test('two tests of one bundle may store their evidence at a time, and one may store it again', async () => {
+    // It fails when `partialOf` in local.ts gives all of them one name.
+    using source = directory({ 'features/a.feature': FEATURE })
+    const content = ['1', '2'].map((digit) => digit.repeat(1_000_000))
+    using first = directory({ 'cucumber.json': content[0]! })
+    using second = directory({ 'cucumber.json': content[1]! })
+    await Promise.all(
+      [first, second].map(({ path }) =>
+        storage.store(source.path, path, ['cucumber.json'], { signal }),
+      ),
+    )
+    await storage.store(source.path, first.path, ['cucumber.json'], { signal })
+
+    const evidence = join(source.path, 'evidence')
+    assert.deepEqual(readdirSync(evidence), ['cucumber.json'])
+    assert.equal(readFileSync(join(evidence, 'cucumber.json'), 'utf8'), content[0])
+  })
+
   test('a bundle has a URL too', async () => {
     using source = directory({ 'ä b/features/a.feature': FEATURE })
     using staged = directory()
