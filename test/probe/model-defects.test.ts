@@ -76,3 +76,21 @@ test('directories of a cancelled test stay until its worker has ended', async ()
   assert.equal(isEnding, true)
   assert.ok(!at.silent.take().includes('block-storage stop'))
 })
+
+test('evidence that was being stored when the actor of its test ended is stored by the next one', async () => {
+  await using at = await scene()
+  const away = new Accident(fault('storage-unavailable', 'the storage is away'))
+  const gate = Promise.withResolvers<void>()
+  at.fakes.onStore = () => gate.promise
+  const testId = await at.running()
+  at.fakes.runOf(testId).fail(new Accident(fault('run-ended-early', 'the run ended early')))
+  await at.settle()
+  at.kill(testId)
+  gate.reject(away)
+  await at.settle()
+  at.fakes.onStore = async () => undefined
+  await at.town.advance(2_000)
+  const { outcome, evidence } = await at.status(testId)
+  assert.deepEqual([outcome, evidence], ['errored', 'stored'])
+  assert.deepEqual([...at.fakes.staged], [])
+})

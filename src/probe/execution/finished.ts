@@ -9,7 +9,7 @@ import { stay, to } from '../../kernel/index.ts'
 import { fault, type Fault } from '../../std/index.ts'
 import { EVIDENCE_RETRY_MS_MAX, EVIDENCE_RETRY_MS_MIN, EVIDENCE_TRIES_MAX } from '../limits.ts'
 import type { BlockStorageMessage, CucumberMessage, ExecutionMessage } from '../protocol.ts'
-import { errorOf, isLive, type TestEvent } from '../record.ts'
+import { errorOf, isLive, type TestEvent, type TestRecord } from '../record.ts'
 import { notAccepted } from './answering.ts'
 import {
   GO_ON,
@@ -110,11 +110,23 @@ async function mourn(
       record,
       arrival: { type: 'complete', evidence: 'pending', files: NO_FILES },
     })
+  const evidence = await leftBehind(life, record)
+  signal.throwIfAborted()
   return to('Exception', {
     ...data,
     record,
-    arrival: { type: 'fail', outcome: 'errored', error, evidence: 'none', files: NO_FILES },
+    arrival: { type: 'fail', outcome: 'errored', error, evidence, files: NO_FILES },
   })
+}
+
+/** Evidence that was being stored when its test ended is still there. */
+async function leftBehind(
+  { house, testId }: Life,
+  { state }: TestRecord,
+): Promise<'none' | 'pending'> {
+  if (state !== 'Testing') return 'none'
+  const staged = await house.ports.staging.reopen(testId).catch(() => undefined)
+  return staged === undefined ? 'none' : 'pending'
 }
 
 /** Ends the children, and sets what comes next: another try for the evidence, or the end. */

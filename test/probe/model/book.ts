@@ -151,7 +151,7 @@ export class Book {
         if (!isOpen || state !== 'Testing' || !known.hasResult) return 'only after a result'
         return this.#unexpected(known, event.outcome)
       case 'errored':
-        return isOpen ? this.#unexpected(known, event.outcome) : 'it had ended'
+        return isOpen ? this.#unexpected(known, event.outcome, event.error.code) : 'it had ended'
       case 'cancelled':
         if (!isOpen) return 'it had ended'
         return this.causesOf(known.testId).cancelled ? undefined : 'nobody wanted that'
@@ -185,14 +185,15 @@ export class Book {
     return attempt < (this.#settings.attempts ?? 1) ? undefined : 'it has run too often'
   }
 
-  #unexpected(known: Known, outcome: string): string | undefined {
+  #unexpected(known: Known, outcome: string, code = ''): string | undefined {
     const { testId, start, state } = known
     if (this.causesOf(testId).hurt && (outcome === 'errored' || outcome === 'timed-out'))
       return undefined
+    if (!this.isSound && code === 'test-crashed') return undefined // it could not be written down
     if (start === undefined) return outcome === 'timed-out' ? undefined : `${outcome} in ${state}`
     const script = this.scripts.get(start.bucket)
     const fate = script === undefined ? 'none' : fateOf(script)
-    return outcome === fate ? undefined : `${outcome} where its bundle makes it ${fate}`
+    return outcome === fate ? undefined : `${code} where its bundle makes it ${fate}`
   }
 
   #apply(known: Known, event: TestEvent): void {

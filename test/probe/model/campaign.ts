@@ -3,6 +3,8 @@
  *
  *   node test/probe/model/campaign.ts SEED PROGRAMS
  *
+ * MODEL_SHRINK=no shows a program that goes wrong as it is.
+ *
  * As a program of its own it is faster: a test runner follows every promise.
  */
 import { execFile } from 'node:child_process'
@@ -41,11 +43,7 @@ export function campaignApart(from: number, programs: number): Promise<Tally> {
 }
 
 async function storyOf(program: Program, violation: string): Promise<string> {
-  const kind = kindOf(violation)
-  const small = await shrink(program, async (smaller) => {
-    const again = await play(smaller)
-    return again.violation !== undefined && kindOf(again.violation) === kind
-  })
+  const small = process.env['MODEL_SHRINK'] === 'no' ? program : await cutDown(program, violation)
   const { ops, seed, ...rest } = small
   return [
     `model: seed ${seed}: ${violation}`,
@@ -54,11 +52,21 @@ async function storyOf(program: Program, violation: string): Promise<string> {
   ].join('\n')
 }
 
+/** The smallest program that goes wrong in the same way, numbers aside. */
+async function cutDown(program: Program, violation: string): Promise<Program> {
+  const kind = kindOf(violation)
+  return shrink(program, async (smaller) => {
+    const again = await play(smaller)
+    return again.violation !== undefined && kindOf(again.violation) === kind
+  })
+}
+
 function kindOf(violation: string): string {
   return violation.replaceAll(/\d+/g, '#')
 }
 
 if (import.meta.main) {
+  Error.stackTraceLimit = 0 // every actor that ends makes an error
   const [from, programs] = process.argv.slice(2)
   const total = await campaign(Number(from), Number(programs))
   process.stdout.write(`${JSON.stringify(total)}\n`)

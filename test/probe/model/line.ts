@@ -64,11 +64,23 @@ export class Line {
     for (const testId of this.#ids(schedule)) {
       present++
       if (schedule.isPending(testId)) inLine++
+      this.#inPlace(schedule, testId)
       if (!server.hasActor(testId)) this.#wrong(`${testId} is in the schedule and has no actor`)
       this.#agrees(schedule.stateOf(testId)!, testId)
     }
     if (present !== size) this.#wrong(`${size} tests are in the schedule, ${present} were made`)
     if (inLine !== pending) this.#wrong(`${pending} are in line, ${inLine} say so`)
+  }
+
+  /** Nobody who has ended stands in line, and nobody runs who is not Testing. */
+  #inPlace(schedule: Schedule, testId: string): void {
+    const state = schedule.stateOf(testId)!
+    const hasEnded = state === 'Completed' || state === 'Exception'
+    if (hasEnded && schedule.isPending(testId)) this.#wrong(`${testId} has ended and is in line`)
+    if (schedule.isRunning(testId) !== (state === 'Testing'))
+      this.#wrong(
+        `${testId} is ${state} and ${schedule.isRunning(testId) ? 'runs' : 'does not run'}`,
+      )
   }
 
   /** What the queue thinks of a test that nothing has happened to is what is on record. */

@@ -40,6 +40,8 @@ const TURNS_MAX = 20_000
 /** Beyond every deadline, and beyond all tries to store evidence. */
 const SETTLE_MS = 600_000
 const SETTLE_TIMES = 12
+/** How often another test is run at the end. */
+const FRESH_ONE_IN = 4
 
 export async function play(program: Program): Promise<Played> {
   const player = new Player(program)
@@ -91,7 +93,7 @@ class Player {
       else await this.#turn(op.turns)
     }
     await this.#settle()
-    await this.#freshTest()
+    if (this.#program.seed % FRESH_ONE_IN === 0) await this.#freshTest()
     await this.#judgeEnd()
   }
 
@@ -197,7 +199,8 @@ class Player {
     const replyTo: Ref<unknown> = {
       path: '/client',
       tell: (answer) => {
-        this.#requests.onAnswer(asked, answer)
+        // What the dead still say reaches nobody.
+        if (!this.#killed.has(asked.life)) this.#requests.onAnswer(asked, answer)
         return undefined
       },
     }
@@ -426,8 +429,8 @@ class Player {
     if (staged.size > 0) this.#stop(`directories are left: ${[...staged].join()}`)
     if (sessions.size > 0) this.#stop(`${sessions.size} sessions are left open`)
     if (running.size > 0) this.#stop(`${running.size} runs are left`)
-    assert(schedule !== undefined, 'a test has run')
-    if (schedule.running > 0) this.#stop(`${schedule.running} slots are taken for ever`)
+    if (schedule !== undefined && schedule.running > 0)
+      this.#stop(`${schedule.running} slots are taken for ever`)
     const all = await journal.readAll({ limit: 1_000 })
     const records = new Map<string, TestRecord>()
     for (const { key, value } of await journal.readRecords(TESTS, ''))

@@ -78,7 +78,7 @@ export const TIMES = {
 export const KEYS = ['a', 'b'] as const
 const PASSING_MS = [0, 0, 10, 1_000, 4_999, 10_001, 20_001, 40_001, 60_001] as const
 const GOOD: Way = { end: 'ok', ms: 0 }
-const DEEDS_MAX = 14
+const DEEDS_MAX = 12
 const TESTS_MAX = 4
 
 export function programOf(seed: number): Program {
@@ -107,6 +107,8 @@ class Writer {
   readonly #breaks: boolean
   readonly #ailing: boolean
   readonly #steers: boolean
+  /** As many tests are made and started first; the more, the more of them run at a time. */
+  readonly #crowd: number
   #tests = 0
   #started = 0
   #requests = 0
@@ -117,11 +119,12 @@ class Writer {
     this.#breaks = this.#oneIn(3)
     this.#ailing = this.#oneIn(2)
     this.#steers = this.#oneIn(3)
+    this.#crowd = 1 + draws.below(3)
   }
 
   program(seed: number): Program {
     const draws = this.#draws
-    const count = 3 + draws.below(DEEDS_MAX - 2)
+    const count = 2 * this.#crowd + draws.below(DEEDS_MAX - 2 * this.#crowd + 1)
     const ops: Op[] = []
     while (ops.length < count) ops.push({ ...this.#deed(), turns: this.#turns() })
     return {
@@ -149,11 +152,13 @@ class Writer {
   #deed(): Deed {
     const draws = this.#draws
     if (this.#tests === 0) return this.#initialize()
-    if (this.#hurts && this.#oneIn(6)) return this.#hurt()
-    if (this.#breaks && this.#oneIn(8)) return { do: draws.pick(['crash', 'crash', 'restart']) }
+    if (this.#started < this.#crowd && !this.#oneIn(6))
+      return this.#started < this.#tests ? this.#start(this.#started++) : this.#initialize()
+    if (this.#hurts && this.#oneIn(4)) return this.#hurt()
+    if (this.#breaks && this.#oneIn(6)) return { do: draws.pick(['crash', 'crash', 'restart']) }
     if (this.#steers && this.#oneIn(7))
       return { do: 'mode', mode: draws.pick(['open', 'open', 'paused', 'draining']) }
-    if (this.#tests < TESTS_MAX && this.#oneIn(5)) return this.#initialize()
+    if (this.#tests < TESTS_MAX && this.#oneIn(8)) return this.#initialize()
     if (this.#started < this.#tests && draws.below(3) > 0) return this.#start(this.#started++)
     return this.#request()
   }
@@ -195,7 +200,8 @@ class Writer {
 
   #hurt(): Deed {
     const draws = this.#draws
-    const whom = draws.pick<Victim>(['queue', 'test', 'test', 'test', draws.pick(CHILD_KINDS)])
+    const child = draws.pick(CHILD_KINDS)
+    const whom = draws.pick<Victim>(['queue', 'test', 'test', child, child])
     return {
       do: draws.pick(['end', 'throw']),
       whom,
@@ -218,7 +224,7 @@ class Writer {
         'fails',
         ...(this.#ailing ? (['throws', 'hangs', 'refused'] as const) : []),
       ]),
-      runMs: draws.pick([0, 0, 500, 15_000]),
+      runMs: draws.pick([0, 500, 15_000, 15_000]),
       endMs: draws.pick([0, 0, 1_000, TIMES.graceMs]),
       stores: Array.from({ length: 1 + draws.below(2) }, () => this.#way()),
       keys: this.#keys(),

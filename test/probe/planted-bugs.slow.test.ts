@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { BUGS, plantAll, tableOf } from './planted-bugs.ts'
+
+test('every planted bug is caught by the model, and the orchestrator without one is not', async (t) => {
+  const [healthy, ...planted] = await plantAll()
+  for (const line of tableOf(planted).split('\n')) t.diagnostic(line)
+
+  assert.equal(healthy?.said, undefined)
+  assert.equal(planted.length, BUGS.length)
+  const escaped = planted.filter(({ said }) => said === undefined)
+  assert.deepEqual(
+    escaped.map(({ bug }) => bug),
+    [],
+  )
+})

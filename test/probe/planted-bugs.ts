@@ -1,0 +1,209 @@
+/**
+ * Proof that the model bites: plants one bug after the other and sees each caught.
+ *
+ *   node test/probe/planted-bugs.ts
+ *
+ * Each bug is a small change of the text of the orchestrator, made in a copy of the tree outside of it. A
+ * change whose place is not found exactly once is an error: the text has moved, and the bug has to be planted
+ * anew. The copy without a bug must pass, or a catch would mean nothing.
+ */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** `find` is replaced by `put` in a file of `src/probe`. */
+export type Change = Readonly<{ file: string; find: string; put: string }>
+export type Bug = Readonly<{ name: string; changes: readonly Change[] }>
+
+export type Catch = Readonly<{
+  bug: string
+  /** What the model said, undefined where it said nothing. */
+  said: string | undefined
+}>
+
+const ROOT = join(import.meta.dirname, '../..')
+const SEED = 1
+/** Programs against one bug; the first that goes wrong ends them. */
+const PROGRAMS = 1_500
+/** A copy that takes longer hangs, which is not the kind of catch that is wanted. */
+const RUN_MS_MAX = 240_000
+
+export const BUGS: readonly Bug[] = [
+  bug(
+    'a test that ended while it was in line stays there',
+    'schedule.ts',
+    '    this.#release(this.#entry(testId))\n    this.mark(testId, state)',
+    '    if (this.isRunning(testId)) this.#release(this.#entry(testId))\n    this.mark(testId, state)',
+  ),
+  {
+    name: 'the slot of a test that crashed is not freed',
+    changes: [
+      {
+        file: 'noticing.ts',
+        find: "  core.schedule.finish(testId, 'Exception')",
+        put: "  core.schedule.mark(testId, 'Exception')",
+      },
+      {
+        file: 'noticing.ts',
+        find: '  core.schedule.finish(testId, state)',
+        put: '  if (ranFrom !== undefined || !core.schedule.isRunning(testId)) core.schedule.finish(testId, state)',
+      },
+    ],
+  },
+  {
+    name: 'a cancel in Loading is not answered',
+    changes: [
+      {
+        file: 'execution/loading.ts',
+        find: 'cancelled(data, message),',
+        put: "cancelled(data, { ...message, replyTo: { path: '', tell: () => undefined } }),",
+      },
+      {
+        file: 'noticing.ts',
+        find: 'else void route(core, request.message)',
+        put: "else if (request.message.type !== 'cancel-test') void route(core, request.message)",
+      },
+    ],
+  },
+  bug(
+    'a test that was interrupted is queued again twice',
+    'execution/loading.ts',
+    "[{ type: 'interrupted', at }, requeued]",
+    "[{ type: 'interrupted', at }, requeued, requeued]",
+  ),
+  bug(
+    'a record is written without its event',
+    'register.ts',
+    '        streams: [\n',
+    "        streams: events[0]?.type === 'result-kept' ? [] : [\n",
+  ),
+  bug(
+    'a record is written only when the state is another',
+    'register.ts',
+    '    writes.push({ collection: TESTS, key: testId, value: JSON.stringify(after) })',
+    '    if (before?.state !== after.state) writes.push({ collection: TESTS, key: testId, value: JSON.stringify(after) })',
+  ),
+  bug(
+    'one more runs than there are slots',
+    'schedule.ts',
+    'this.#running.size >= this.options.slots) return',
+    'this.#running.size > this.options.slots) return',
+  ),
+  bug(
+    'the first of the names of a test may be held by two',
+    'schedule.ts',
+    'return keys.find((key) => this.#holders.has(key))',
+    'return keys.slice(1).find((key) => this.#holders.has(key))',
+  ),
+  bug(
+    'who waits for a name is not called when it is free',
+    'schedule.ts',
+    '      this.#holders.delete(key)\n      this.#call(key)',
+    '      this.#holders.delete(key)',
+  ),
+  {
+    name: 'nobody looks for the next when a test has left',
+    changes: [
+      {
+        file: 'noticing.ts',
+        find: '  core.schedule.remove(testId)\n  return core.process()',
+        put: '  core.schedule.remove(testId)\n  return undefined',
+      },
+      {
+        file: 'noticing.ts',
+        find: 'route(core, request.message)\n  }\n  return core.process()',
+        put: 'route(core, request.message)\n  }\n  return undefined',
+      },
+    ],
+  },
+  bug(
+    'priorities do not count',
+    'schedule.ts',
+    'return a.priority > b.priority || (a.priority === b.priority && a.place < b.place)',
+    'return a.place < b.place',
+  ),
+  bug(
+    'a cancel is answered before it is durable',
+    'execution/shutting-down.ts',
+    '      const events = eventsOf(life, data)\n',
+    "      const events = eventsOf(life, data)\n      if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })\n",
+  ),
+  bug(
+    'requests that a test has not answered are forgotten when it ends',
+    'noticing.ts',
+    '  const open = [...entry.open]',
+    '  const open = [...entry.open].slice(entry.open.size)',
+  ),
+  bug(
+    'directories of a test that was stopped stay',
+    'children/block-storage.ts',
+    "      case 'stop':\n        this.#isOwed = false",
+    "      case 'stop':",
+  ),
+]
+
+function bug(name: string, file: string, find: string, put: string): Bug {
+  return { name, changes: [{ file, find, put }] }
+}
+
+/** First the tree without a bug, then each bug. */
+export async function plantAll(): Promise<readonly Catch[]> {
+  const all: (Bug | undefined)[] = [undefined, ...BUGS]
+  const catches: Catch[] = []
+  let next = 0
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < all.length; at = next++) catches[at] = await plant(all[at])
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, work))
+  return catches
+}
+
+async function plant(planted: Bug | undefined): Promise<Catch> {
+  const copy = mkdtempSync(join(tmpdir(), 'planted-bug-'))
+  try {
+    for (const part of ['src', 'test/probe', 'package.json'])
+      cpSync(join(ROOT, part), join(copy, part), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+    for (const each of planted?.changes ?? []) change(copy, planted!.name, each)
+    return { bug: planted?.name ?? 'none', said: await runModel(copy) }
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+function change(copy: string, name: string, { file, find, put }: Change): void {
+  const path = join(copy, 'src/probe', file)
+  const text = readFileSync(path, 'utf8')
+  const found = text.split(find).length - 1
+  if (found !== 1) throw new Error(`${name}: ${file} has ${found} places for it: ${find}`)
+  writeFileSync(
+    path,
+    text.replace(find, () => put),
+  )
+}
+
+/** What the model of a copy says. It is a process of its own: what it breaks is its own, too. */
+async function runModel(copy: string): Promise<string | undefined> {
+  const { NODE_TEST_CONTEXT: _, ...rest } = process.env
+  const env = { ...rest, MODEL_SHRINK: 'no' }
+  const options = { cwd: copy, env, timeout: RUN_MS_MAX, maxBuffer: 2 ** 26 }
+  const args = ['test/probe/model/campaign.ts', `${SEED}`, `${PROGRAMS}`]
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, options, (error, _stdout, stderr) => {
+      const said = /model: (seed \d+: .*)/.exec(stderr)?.[1]
+      if (error === null || said !== undefined) resolve(said)
+      else reject(new Error(`the model neither passed nor found a violation:\n${stderr}`))
+    })
+  })
+}
+
+/** What was caught, for people. */
+export function tableOf(catches: readonly Catch[]): string {
+  const width = Math.max(...catches.map(({ bug: name }) => name.length))
+  return catches
+    .map(({ bug: name, said }) => `${name.padEnd(width)}  ${said ?? 'not caught'}`)
+    .join('\n')
+}
+
+if (import.meta.main) process.stdout.write(`${tableOf(await plantAll())}\n`)
