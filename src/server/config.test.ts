@@ -188,6 +188,14 @@ describe('the config', () => {
     await loadConfig(sources({ environment }))
   })
 
+  test('lets secrets of tests, and the passphrase of their file, be', async () => {
+    const environment = {
+      FLYTOWER_SECRETS_PASSPHRASE: 'a long passphrase',
+      FLYTOWER_SECRET_SVC_ORDERS: '{"password":"pa55word"}',
+    }
+    await loadConfig(sources({ environment }))
+  })
+
   test('is shown without secrets', async () => {
     const environment = {
       FLYTOWER_AUTH_TOKENS: JSON.stringify([{ name: 'a', sha256: HASH, roles: ['admin'] }]),

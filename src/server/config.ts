@@ -39,6 +39,15 @@ export const CONFIG_FILES: readonly string[] = [
 /** Variables with our prefix that are no setting. */
 const CONFIG_VARIABLE = 'FLYTOWER_CONFIG'
 export const TOKEN_VARIABLE = 'FLYTOWER_TOKEN'
+/** The passphrase of the file of secrets, where no file has it. */
+export const PASSPHRASE_VARIABLE = 'FLYTOWER_SECRETS_PASSPHRASE'
+const NO_SETTINGS: ReadonlySet<string> = new Set([
+  CONFIG_VARIABLE,
+  TOKEN_VARIABLE,
+  PASSPHRASE_VARIABLE,
+])
+/** Secrets of tests, by their names. */
+const SECRET = `${PRODUCT.toUpperCase()}_SECRET_`
 /** Kubernetes sets these for every service of our name that it knows. */
 const SERVICE_LINK = new RegExp(`^${PRODUCT.toUpperCase()}_(?:SERVICE_|PORT(?:_|$))`)
 
@@ -106,7 +115,7 @@ function fromEnvironment(
   const names = new Map(KEY_NAMES.map((name) => [variableOf(name), name]))
   return Object.entries(environment).flatMap(([variable, value]) => {
     if (!variable.startsWith(`${PRODUCT.toUpperCase()}_`) || value === undefined) return []
-    if (variable === CONFIG_VARIABLE || variable === TOKEN_VARIABLE) return []
+    if (NO_SETTINGS.has(variable) || variable.startsWith(SECRET)) return []
     const name = names.get(variable)
     if (name !== undefined) return [{ name, value, place: `the environment (${variable})` }]
     if (!SERVICE_LINK.test(variable)) {

@@ -1,7 +1,7 @@
 /** The test orchestrator as a feature of the server: its ports are what the config says. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 import type { Journal } from '../journal/index.ts'
 import type { System } from '../kernel/index.ts'
@@ -12,8 +12,10 @@ import {
   type PortsOptions,
   type Probe,
   type ProbeSettings,
+  type SecretFileOptions,
 } from '../probe/index.ts'
 import { freshSeed, isFault, PRODUCT, random, type Clock, type Log } from '../std/index.ts'
+import { PASSPHRASE_VARIABLE } from './config.ts'
 import { MEMORY, type Config } from './config-keys.ts'
 import type { Feature } from './feature.ts'
 import { probeMetrics } from './metrics.ts'
@@ -27,8 +29,7 @@ export type ProbeParts = Readonly<{
   environment: PortsOptions['environment']
 }>
 
-/** The passphrase of the file of secrets, and the token of Vault, where no file has them. */
-export const PASSPHRASE_VARIABLE = 'FLYTOWER_SECRETS_PASSPHRASE'
+/** The token of Vault, where no file has it. */
 export const VAULT_TOKEN_VARIABLE = 'VAULT_TOKEN'
 
 export async function probeFeature(
@@ -37,7 +38,7 @@ export async function probeFeature(
   const { config, system, journal, clock, log } = parts
   const isKept = config['data.directory'] !== MEMORY
   const directory = isKept
-    ? join(config['data.directory'], 'probe')
+    ? resolve(config['data.directory'], 'probe') // runs have a working directory of their own
     : await mkdtemp(join(tmpdir(), `${PRODUCT}-probe-`))
   const ports = await openPorts(portsOptions(parts, directory))
   const probe = await createProbe({ system, journal, ports, log, settings: settingsOf(config) })
@@ -120,18 +121,12 @@ function secretsOf(
   config: Config,
   environment: PortsOptions['environment'],
 ): PortsOptions['secrets'] {
-  const file = config['probe.secrets.file']
+  const file = secretFileOf(config, environment)
   const address = config['probe.vault.address']
   const namespace = config['probe.vault.namespace']
   return {
     store: config['probe.secrets.store'],
-    ...(file !== undefined && {
-      file: {
-        path: file,
-        passphrase: () =>
-          given(config['probe.secrets.passphraseFile'], environment[PASSPHRASE_VARIABLE]),
-      },
-    }),
+    ...(file !== undefined && { file }),
     ...(address !== undefined && {
       vault: {
         address,
@@ -141,6 +136,18 @@ function secretsOf(
       },
     }),
   }
+}
+
+/** The encrypted file, where one is configured. */
+export function secretFileOf(
+  config: Config,
+  environment: PortsOptions['environment'],
+): SecretFileOptions | undefined {
+  const path = config['probe.secrets.file']
+  if (path === undefined) return undefined
+  const passphrase = (): Promise<string> =>
+    given(config['probe.secrets.passphraseFile'], environment[PASSPHRASE_VARIABLE])
+  return { path, passphrase }
 }
 
 /** From a file, or else from the environment; empty where neither has it. */

@@ -13,6 +13,7 @@ import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:cryp
 import { open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
+import { PRODUCT } from '../../std/index.ts'
 import { badSecret, secretNotFound, secretsUnavailable, type SecretAccident } from './accidents.ts'
 import { fieldsOf, isRecord, isSecretName } from './fields.ts'
 import type { SecretSource } from './secrets.ts'
@@ -52,7 +53,11 @@ export function fileSecrets(options: SecretFileOptions): SecretSource {
       const secrets = await known.secrets
       const fields = Object.hasOwn(secrets, name) ? secrets[name] : undefined
       if (fields === undefined)
-        throw secretNotFound(name, 'the secret file', `put it there: flytower secret put ${name}`)
+        throw secretNotFound(
+          name,
+          'the secret file',
+          `put it there: ${PRODUCT} secret put ${name} --from FILE`,
+        )
       return fieldsOf(name, fields)
     },
   }

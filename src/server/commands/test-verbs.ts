@@ -1,4 +1,4 @@
-/** `run` and the verbs of `test`: what each takes. What they do is loaded when one is asked for. */
+/** `run`, the verbs of `test` and those of `secret`: what each takes. What they do is loaded when one is asked for. */
 import { InvalidArgumentError, type Command } from 'commander'
 
 import type { QueueVerbs } from './queue-verbs.ts'
@@ -101,6 +101,27 @@ export function addTestVerbs<Options>(
       await ask(given, run, typeof word === 'string' ? word : '')
     })
   }
+
+  const secret = program.command('secret').description('look after the encrypted file of secrets')
+  keeping(secret.command('put <name>'))
+    .description('write a secret; a value that is there is replaced')
+    .requiredOption('--from <file>', 'a JSON object of its fields; /dev/stdin for a pipe')
+    .action(async (name: string, options: Options & Given) => {
+      const { writeSecret } = await import('./secret.ts')
+      end(await writeSecret(await asked(options), name, String(options['from']), io))
+    })
+  keeping(secret.command('list'))
+    .description('list secrets with their fields; values are nobody’s to see')
+    .action(async (options: Options) => {
+      const { showSecrets } = await import('./secret.ts')
+      end(await showSecrets(await asked(options), io))
+    })
+  keeping(secret.command('remove <name>'))
+    .description('remove a secret')
+    .action(async (name: string, options: Options) => {
+      const { dropSecret } = await import('./secret.ts')
+      end(await dropSecret(await asked(options), name, io))
+    })
 
   async function ask(given: Options & Given, run: Verb['run'], word: string): Promise<void> {
     const [work, { queueServer }] = await Promise.all([

@@ -94,7 +94,7 @@ export async function validateBundle(
   const read = await readBundle(resolve(io.directory, bundle))
   if (!isFault(read)) {
     const { features, directive } = read
-    const text = `${features.length} feature files, ${directive.topics.length} topics: nothing is wrong`
+    const text = `nothing is wrong; feature files: ${features.length}, topics: ${directive.topics.length}`
     io.out(`${json ? JSON.stringify({ findings: [] }) : text}\n`)
     return EXIT.fine
   }
