@@ -10,6 +10,8 @@ import { inspect } from 'node:util'
 /** A line of a longer value, such as a key in PEM, is looked for by itself. */
 const LINE_CHARS_MIN = 8
 const FORM_CHARS_MIN = 4
+/** An event in a report of an event that somebody logged; each time what is quoted gets longer. */
+const NESTED_MAX = 4
 
 export function formsOf(value: string): ReadonlySet<string> {
   const forms = new Set<string>()
@@ -27,22 +29,26 @@ export function formsOf(value: string): ReadonlySet<string> {
   return forms
 }
 
-/** In JSON, in JSON within JSON, and as Node shows texts. */
+/** In JSON, as Node shows texts, and either within JSON, within JSON. */
 function escaped(text: string): string[] {
-  const once = inQuotes(text)
-  const ascii = once.replace(
+  const json = inQuotes(text)
+  const ascii = json.replace(
     /[^\x20-\x7e]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
   return [
-    once,
-    inQuotes(once),
+    json,
     ascii,
-    inQuotes(ascii),
     ascii.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`),
-    once.replaceAll('/', String.raw`\/`),
+    json.replaceAll('/', String.raw`\/`),
     inspect(text, { maxStringLength: null, breakLength: Infinity }).slice(1, -1),
-  ]
+  ].flatMap(nested)
+}
+
+function nested(form: string): string[] {
+  const forms = [form]
+  while (forms.length <= NESTED_MAX) forms.push(inQuotes(forms.at(-1)!))
+  return forms
 }
 
 function inQuotes(text: string): string {
