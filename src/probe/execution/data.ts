@@ -88,6 +88,7 @@ export type Arrival =
 export type Ending = Readonly<{ outcome: 'errored' | 'timed-out'; error: TestError }>
 
 export type Data = Readonly<{
+  life: Life
   /** Undefined only until it was written for the first time. */
   record: TestRecord | undefined
   arrival: Arrival
@@ -107,7 +108,8 @@ export type Data = Readonly<{
   tries: number
 }>
 
-export type Life = Readonly<{ testId: string; queue: Ref<TestNotice>; house: House; log: Log }>
+/** What is the same in all states. The states themselves are the same for all tests. */
+export type Life = Readonly<{ testId: string; queue: Ref<TestNotice>; house: House }>
 export type Ctx = Context<ExecutionMessage>
 export type Step = Move<TestState, Data>
 export type ExecutionState = State<TestState, Data, ExecutionMessage>
@@ -115,12 +117,16 @@ export type ExecutionState = State<TestState, Data, ExecutionMessage>
 export const GO_ON: Arrival = { type: 'go-on' }
 export const NO_FILES: readonly EvidenceFile[] = []
 
-export function newData(record: TestRecord | undefined, arrival: Arrival): Data {
+const NO_CHILDREN: Data['children'] = new Map()
+const NOBODY: Data['ready'] = new Set()
+
+export function newData(life: Life, record: TestRecord | undefined, arrival: Arrival): Data {
   return {
+    life,
     record,
     arrival,
-    children: new Map(),
-    ready: new Set(),
+    children: NO_CHILDREN,
+    ready: NOBODY,
     deadlineAt: undefined,
     mask: undefined,
     fetched: undefined,
@@ -131,6 +137,10 @@ export function newData(record: TestRecord | undefined, arrival: Arrival): Data 
     isStoring: false,
     tries: 0,
   }
+}
+
+export function logOf({ house, testId }: Life): Log {
+  return house.log.child({ testId })
 }
 
 export function recordOf({ record }: Data): TestRecord {

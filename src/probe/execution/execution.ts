@@ -20,6 +20,7 @@ import {
   type Begin,
   type Data,
   type ExecutionOptions,
+  type ExecutionState,
   type Life,
 } from './data.ts'
 import { completedState, exceptionState } from './finished.ts'
@@ -31,36 +32,33 @@ import { testingState } from './testing.ts'
 
 export function execution(options: ExecutionOptions): Behavior<ExecutionMessage> {
   const { testId, queue, house, begin } = options
-  const life: Life = { testId, queue, house, log: house.log.child({ testId }) }
-  const { state, data } = beginning(begin, house.settings)
-  return machine<TestState, Data, ExecutionMessage>({
-    initial: state,
-    data,
-    states: {
-      Setup: setupState(life),
-      Loading: loadingState(life),
-      Loaded: loadedState(life),
-      Testing: testingState(life),
-      Completed: completedState(life),
-      Exception: exceptionState(life),
-      ShuttingDown: shuttingDownState(life),
-    },
-  })
+  const { state, data } = beginning({ testId, queue, house }, begin)
+  return machine<TestState, Data, ExecutionMessage>({ initial: state, data, states: STATES })
+}
+
+const STATES: Readonly<Record<TestState, ExecutionState>> = {
+  Setup: setupState,
+  Loading: loadingState,
+  Loaded: loadedState,
+  Testing: testingState,
+  Completed: completedState,
+  Exception: exceptionState,
+  ShuttingDown: shuttingDownState,
 }
 
 type Beginning = Readonly<{ state: TestState; data: Data }>
 
-function beginning(begin: Begin, settings: ProbeSettings): Beginning {
+function beginning(life: Life, begin: Begin): Beginning {
   switch (begin.type) {
     case 'fresh':
-      return { state: 'Setup', data: newData(undefined, begin) }
+      return { state: 'Setup', data: newData(life, undefined, begin) }
     case 'mourning':
-      return { state: 'Exception', data: newData(undefined, begin) }
+      return { state: 'Exception', data: newData(life, undefined, begin) }
     case 'revived':
-      return { state: begin.record.state, data: newData(begin.record, GO_ON) }
+      return { state: begin.record.state, data: newData(life, begin.record, GO_ON) }
     case 'recovered': {
-      const { state, arrival } = recovered(begin.record, begin.place, settings)
-      return { state, data: newData(begin.record, arrival) }
+      const { state, arrival } = recovered(begin.record, begin.place, life.house.settings)
+      return { state, data: newData(life, begin.record, arrival) }
     }
   }
 }

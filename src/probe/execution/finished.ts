@@ -14,6 +14,7 @@ import { notAccepted } from './answering.ts'
 import {
   GO_ON,
   limited,
+  logOf,
   NO_FILES,
   recordOf,
   unlimited,
@@ -28,34 +29,32 @@ import {
 import { handling } from './handling.ts'
 import { childOf, spawnChild } from './loading.ts'
 
-export function completedState(life: Life): ExecutionState {
-  return {
-    async enter(ctx, data) {
-      const { testId, queue } = life
-      const isNews = data.arrival.type === 'complete'
-      const after = isNews ? await written(life, ctx, data, completedEvents(life, data)) : data
-      const record = recordOf(after)
-      if (isNews) queue.tell({ type: 'test-completed', testId, outcome: record.outcome! })
-      return stay(settled(life, ctx, after, 'Completed'))
-    },
-    on: finishedOn(life, 'Completed'),
-  }
+export const completedState: ExecutionState = {
+  async enter(ctx, data) {
+    const { life } = data
+    const { testId, queue } = life
+    const isNews = data.arrival.type === 'complete'
+    const after = isNews ? await written(life, ctx, data, completedEvents(life, data)) : data
+    const record = recordOf(after)
+    if (isNews) queue.tell({ type: 'test-completed', testId, outcome: record.outcome! })
+    return stay(settled(life, ctx, after, 'Completed'))
+  },
+  on: finishedOn('Completed'),
 }
 
-export function exceptionState(life: Life): ExecutionState {
-  return {
-    async enter(ctx, data) {
-      if (data.arrival.type === 'mourning') return mourn(life, ctx, data, data.arrival)
-      const { testId, queue } = life
-      const events = exceptionEvents(life, data)
-      const after = events.length > 0 ? await written(life, ctx, data, events) : data
-      const { outcome, error } = recordOf(after)
-      if (events.length > 0 && outcome !== undefined && error !== undefined)
-        queue.tell({ type: 'test-exception', testId, outcome, error })
-      return stay(settled(life, ctx, after, 'Exception'))
-    },
-    on: finishedOn(life, 'Exception'),
-  }
+export const exceptionState: ExecutionState = {
+  async enter(ctx, data) {
+    if (data.arrival.type === 'mourning') return mourn(data.life, ctx, data, data.arrival)
+    const { life } = data
+    const { testId, queue } = life
+    const events = exceptionEvents(life, data)
+    const after = events.length > 0 ? await written(life, ctx, data, events) : data
+    const { outcome, error } = recordOf(after)
+    if (events.length > 0 && outcome !== undefined && error !== undefined)
+      queue.tell({ type: 'test-exception', testId, outcome, error })
+    return stay(settled(life, ctx, after, 'Exception'))
+  },
+  on: finishedOn('Exception'),
 }
 
 function completedEvents(life: Life, data: Data): readonly TestEvent[] {
@@ -151,22 +150,24 @@ function storeLater(life: Life, ctx: Ctx, data: Data): Data {
   return unlimited(ctx, data)
 }
 
-function finishedOn(life: Life, state: 'Completed' | 'Exception'): ExecutionState['on'] {
-  return handling(life, state, {
+function finishedOn(state: 'Completed' | 'Exception'): ExecutionState['on'] {
+  return handling(state, {
     overdue: (_ctx, data, message) =>
       message.state === state ? to('ShuttingDown', { ...data, arrival: GO_ON }) : stay(data),
-    retry: (ctx, data, message) => retried(life, ctx, data, message),
-    'store-again': (ctx, data) => storeAgain(life, ctx, data, state),
+    retry: (ctx, data, message) => retried(data.life, ctx, data, message),
+    'store-again': (ctx, data) => storeAgain(data.life, ctx, data, state),
     'evidence-stored': (ctx, data, { files }) =>
-      data.isStoring ? stored(life, ctx, data, state, files) : stay(data),
+      data.isStoring ? stored(data.life, ctx, data, state, files) : stay(data),
     'evidence-failed': (ctx, data, { fault: reason }) =>
-      data.isStoring ? notStored(life, ctx, data, state, reason) : stay(data),
+      data.isStoring ? notStored(data.life, ctx, data, state, reason) : stay(data),
     'child-ended'(ctx, data, { kind, actor }) {
       if (data.children.get(kind) !== actor) return stay(data)
       const after = withoutChild(data, kind, actor)
       if (after.children.size === 0) ctx.unstash()
       if (kind !== 'block-storage' || !data.isStoring) return stay(after)
-      return stay(storeLater(life, ctx, { ...after, isStoring: false, tries: after.tries + 1 }))
+      return stay(
+        storeLater(data.life, ctx, { ...after, isStoring: false, tries: after.tries + 1 }),
+      )
     },
   })
 }
@@ -233,7 +234,7 @@ async function notStored(
   const isGone = reason.code === 'child-not-ready' // there is no directory to store it from
   if (tries < EVIDENCE_TRIES_MAX && !isGone)
     return stay(settled(life, ctx, { ...data, tries }, state))
-  life.log.error('evidence is given up', { code: reason.code, tries })
+  logOf(life).error('evidence is given up', { code: reason.code, tries })
   const error = errorOf('block-storage', reason)
   const at = life.house.register.now()
   const after = await written(life, ctx, data, [{ type: 'evidence-lost', at, error }])

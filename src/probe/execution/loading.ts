@@ -34,35 +34,33 @@ import {
 import { handling } from './handling.ts'
 import { cancelled, extended, failed, timedOut } from './otherwise.ts'
 
-export function loadingState(life: Life): ExecutionState {
-  return {
-    async enter(ctx, data) {
-      const { arrival } = data
-      const after = await written(life, ctx, data, eventsOf(life, data))
-      const { start, place = 0, priority } = recordOf(after)
-      const limit = limited(life, ctx, after, 'Loading', life.house.settings.loadingMs)
-      const loading = spawnAll(life, ctx, limit)
-      childOf<BlockStorageMessage>(loading, 'block-storage')?.tell({
-        type: 'initialize',
-        bucket: start!.bucket,
-      })
-      if (arrival.type === 'start' || arrival.type === 'requeue')
-        arrival.replyTo?.tell(accepted(life.testId, start!, arrival.standing))
-      life.queue.tell({ type: 'test-loading', testId: life.testId, priority, place })
-      return stay(loading)
-    },
-    on: handling(life, 'Loading', {
-      'bundle-fetched': (_ctx, data, message) => fetched(data, message.fetched),
-      'security-fetched': (_ctx, data, { security }) => secured(life, data, security),
-      'child-ready': (_ctx, data, { kind }) => ready(data, kind),
-      'child-failed': (_ctx, data, { kind, fault }) => failed(data, errorOf(kind, fault)),
-      'child-ended': (_ctx, data, message) => lost(data, message),
-      cancel: (_ctx, data, message) => cancelled(data, message),
-      extend: (ctx, data, message) => extended(life, ctx, data, 'Loading', message),
-      overdue: (_ctx, data, { state }) =>
-        state === 'Loading' ? timedOut(data, 'Loading') : stay(data),
-    }),
-  }
+export const loadingState: ExecutionState = {
+  async enter(ctx, data) {
+    const { life, arrival } = data
+    const after = await written(life, ctx, data, eventsOf(life, data))
+    const { start, place = 0, priority } = recordOf(after)
+    const limit = limited(life, ctx, after, 'Loading', life.house.settings.loadingMs)
+    const loading = spawnAll(life, ctx, limit)
+    childOf<BlockStorageMessage>(loading, 'block-storage')?.tell({
+      type: 'initialize',
+      bucket: start!.bucket,
+    })
+    if (arrival.type === 'start' || arrival.type === 'requeue')
+      arrival.replyTo?.tell(accepted(life.testId, start!, arrival.standing))
+    life.queue.tell({ type: 'test-loading', testId: life.testId, priority, place })
+    return stay(loading)
+  },
+  on: handling('Loading', {
+    'bundle-fetched': (_ctx, data, message) => fetched(data, message.fetched),
+    'security-fetched': (_ctx, data, { security }) => secured(data, security),
+    'child-ready': (_ctx, data, { kind }) => ready(data, kind),
+    'child-failed': (_ctx, data, { kind, fault }) => failed(data, errorOf(kind, fault)),
+    'child-ended': (_ctx, data, message) => lost(data, message),
+    cancel: (_ctx, data, message) => cancelled(data, message),
+    extend: (ctx, data, message) => extended(data.life, ctx, data, 'Loading', message),
+    overdue: (_ctx, data, { state }) =>
+      state === 'Loading' ? timedOut(data, 'Loading') : stay(data),
+  }),
 }
 
 /** A child that a test cannot do without has ended. */
@@ -81,13 +79,13 @@ export function childOf<M>(data: Data, kind: ChildKind): Ref<M> | undefined {
 
 /** Starts a child that is missing. */
 export function spawnChild(life: Life, ctx: Ctx, data: Data, kind: ChildKind): Data {
-  const { testId, house, log } = life
+  const { testId, house } = life
   const { factories, ports, settings } = house
   const options: ChildOptions = {
     testId,
     parent: ctx.self,
     ports,
-    log: log.child({ part: kind }),
+    log: house.log.child({ testId, part: kind }),
     graceMs: settings.graceMs,
   }
   const behaviors = {
@@ -136,8 +134,8 @@ function fetched(data: Data, what: Fetched): Step {
   return stay({ ...data, fetched: what })
 }
 
-function secured(life: Life, data: Data, security: Security): Step {
-  const { mask } = data
+function secured(data: Data, security: Security): Step {
+  const { life, mask } = data
   if (data.fetched === undefined || mask === undefined) return stay(data)
   const { bundle, evidence } = data.fetched
   const { start } = recordOf(data)

@@ -13,6 +13,7 @@ import {
   statusOf,
 } from './answering.ts'
 import {
+  logOf,
   NO_FILES,
   recordOf,
   withoutChild,
@@ -63,7 +64,7 @@ export function otherwise(
     case 'start-testing':
     case 'overdue':
     case 'store-again':
-      life.log.debug('a message came in a state that has no use for it', {
+      logOf(life).debug('a message came in a state that has no use for it', {
         state,
         message: message.type,
       })

@@ -21,26 +21,23 @@ import { cancelled, extended, failed, timedOut } from './otherwise.ts'
 
 type Fresh = Extract<Arrival, { type: 'fresh' }>
 
-export function setupState(life: Life): ExecutionState {
-  return {
-    async enter(ctx, data) {
-      if (data.arrival.type === 'fresh') return initialize(life, ctx, data, data.arrival)
-      return stay(armed(life, ctx, { ...data, arrival: GO_ON }))
+export const setupState: ExecutionState = {
+  async enter(ctx, data) {
+    if (data.arrival.type === 'fresh') return initialize(data.life, ctx, data, data.arrival)
+    return stay(armed(data.life, ctx, { ...data, arrival: GO_ON }))
+  },
+  on: handling('Setup', {
+    start: (_ctx, data, { options, place, standing, replyTo }) =>
+      to('Loading', { ...data, arrival: { type: 'start', options, place, standing, replyTo } }),
+    retry(_ctx, data, { replyTo }) {
+      replyTo.tell(notAccepted(data.life.testId, 'never-started'))
+      return stay(data)
     },
-    on: handling(life, 'Setup', {
-      start: (_ctx, data, { options, place, standing, replyTo }) =>
-        to('Loading', { ...data, arrival: { type: 'start', options, place, standing, replyTo } }),
-      retry(_ctx, data, { replyTo }) {
-        replyTo.tell(notAccepted(life.testId, 'never-started'))
-        return stay(data)
-      },
-      cancel: (_ctx, data, message) => cancelled(data, message),
-      extend: (ctx, data, message) => extended(life, ctx, data, 'Setup', message),
-      overdue: (_ctx, data, { state }) =>
-        state === 'Setup' ? timedOut(data, 'Setup') : stay(data),
-      'child-failed': (_ctx, data, { kind, fault: reason }) => failed(data, errorOf(kind, reason)),
-    }),
-  }
+    cancel: (_ctx, data, message) => cancelled(data, message),
+    extend: (ctx, data, message) => extended(data.life, ctx, data, 'Setup', message),
+    overdue: (_ctx, data, { state }) => (state === 'Setup' ? timedOut(data, 'Setup') : stay(data)),
+    'child-failed': (_ctx, data, { kind, fault: reason }) => failed(data, errorOf(kind, reason)),
+  }),
 }
 
 /** The one `enter` that answers when it cannot write: nothing of the test is there yet. */

@@ -10,6 +10,7 @@ import type { ChildKind, CucumberMessage } from '../protocol.ts'
 import type { TestEvent } from '../record.ts'
 import {
   limited,
+  logOf,
   withoutChild,
   written,
   type Data,
@@ -21,35 +22,33 @@ import { exceptionEvents } from './finished.ts'
 import { handling } from './handling.ts'
 import { childOf } from './loading.ts'
 
-export function shuttingDownState(life: Life): ExecutionState {
-  return {
-    async enter(ctx, data) {
-      const { arrival } = data
-      const events = eventsOf(life, data)
-      const after = events.length > 0 ? await written(life, ctx, data, events) : data
-      ctx.timers.cancel('store')
-      if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })
-      if (after.children.size === 0) return gone(life, after)
-      life.queue.tell({ type: 'test-ending', testId: life.testId })
-      for (const kind of after.children.keys()) if (kind !== 'block-storage') tellStop(after, kind)
+export const shuttingDownState: ExecutionState = {
+  async enter(ctx, data) {
+    const { life, arrival } = data
+    const events = eventsOf(life, data)
+    const after = events.length > 0 ? await written(life, ctx, data, events) : data
+    ctx.timers.cancel('store')
+    if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })
+    if (after.children.size === 0) return gone(after)
+    life.queue.tell({ type: 'test-ending', testId: life.testId })
+    for (const kind of after.children.keys()) if (kind !== 'block-storage') tellStop(after, kind)
+    stopLast(after)
+    const endMs = life.house.settings.graceMs + CHILDREN_END_MS
+    return stay(limited(life, ctx, after, 'ShuttingDown', endMs))
+  },
+  on: handling('ShuttingDown', {
+    'child-ended'(_ctx, data, { kind, actor }) {
+      const after = withoutChild(data, kind, actor)
+      if (after.children.size === 0) return gone(after)
       stopLast(after)
-      const endMs = life.house.settings.graceMs + CHILDREN_END_MS
-      return stay(limited(life, ctx, after, 'ShuttingDown', endMs))
+      return stay(after)
     },
-    on: handling(life, 'ShuttingDown', {
-      'child-ended'(_ctx, data, { kind, actor }) {
-        const after = withoutChild(data, kind, actor)
-        if (after.children.size === 0) return gone(life, after)
-        stopLast(after)
-        return stay(after)
-      },
-      overdue(_ctx, data, { state }) {
-        if (state !== 'ShuttingDown') return stay(data)
-        life.log.error('parts of a test do not end', { parts: [...data.children.keys()] })
-        return gone(life, data)
-      },
-    }),
-  }
+    overdue(_ctx, data, { state }) {
+      if (state !== 'ShuttingDown') return stay(data)
+      logOf(data.life).error('parts of a test do not end', { parts: [...data.children.keys()] })
+      return gone(data)
+    },
+  }),
 }
 
 function stopLast(data: Data): void {
@@ -67,7 +66,8 @@ function eventsOf(life: Life, data: Data): readonly TestEvent[] {
   return [{ type: 'cancelled', at: life.house.register.now(), ...(by !== undefined && { by }) }]
 }
 
-function gone({ queue, testId }: Life, { record }: Data): Step {
+function gone({ life, record }: Data): Step {
+  const { queue, testId } = life
   const outcome = record?.outcome
   queue.tell({ type: 'test-stopping', testId, ...(outcome !== undefined && { outcome }) })
   return 'stopped'

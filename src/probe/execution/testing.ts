@@ -21,6 +21,7 @@ import { errorInWords, resultInWords } from './answering.ts'
 import {
   endedError,
   limited,
+  logOf,
   NO_FILES,
   recordOf,
   withoutChild,
@@ -36,53 +37,53 @@ import { handling } from './handling.ts'
 import { childOf } from './loading.ts'
 import { cancelled, extended, otherwise, overdueError } from './otherwise.ts'
 
-export function testingState(life: Life): ExecutionState {
-  return {
-    async enter(ctx, data) {
-      const { testId, house, queue } = life
-      const attempt = recordOf(data).attempt + 1
-      const at = house.register.now()
-      const after = await written(life, ctx, data, [{ type: 'testing', at, attempt }])
-      const testing = limited(life, ctx, after, 'Testing', testingMs(life, data))
-      for (const kind of ['producer', 'consumer'] as const)
-        childOf<EventsMessage>(testing, kind)?.tell({ type: 'start-test' })
-      if (testing.room !== undefined)
-        childOf<CucumberMessage>(testing, 'cucumber')?.tell({
-          type: 'start-test',
-          room: testing.room,
-        })
-      queue.tell({ type: 'test-started', testId })
-      return stay(testing)
+export const testingState: ExecutionState = {
+  async enter(ctx, data) {
+    const { life } = data
+    const { testId, house, queue } = life
+    const attempt = recordOf(data).attempt + 1
+    const at = house.register.now()
+    const after = await written(life, ctx, data, [{ type: 'testing', at, attempt }])
+    const testing = limited(life, ctx, after, 'Testing', testingMs(life, data))
+    for (const kind of ['producer', 'consumer'] as const)
+      childOf<EventsMessage>(testing, kind)?.tell({ type: 'start-test' })
+    if (testing.room !== undefined)
+      childOf<CucumberMessage>(testing, 'cucumber')?.tell({
+        type: 'start-test',
+        room: testing.room,
+      })
+    queue.tell({ type: 'test-started', testId })
+    return stay(testing)
+  },
+  on: handling('Testing', {
+    progress(_ctx, data, { progress }) {
+      const { house, testId } = data.life
+      house.onProgress(testId, progress)
+      return stay({ ...data, progress })
     },
-    on: handling(life, 'Testing', {
-      progress(_ctx, data, { progress }) {
-        life.house.onProgress(life.testId, progress)
-        return stay({ ...data, progress })
-      },
-      'test-complete': (ctx, data, { result }) =>
-        isOver(data) ? stay(data) : kept(life, ctx, data, result),
-      'evidence-stored': (_ctx, data, { files }) => over(data, 'stored', files),
-      'evidence-failed'(_ctx, data, { fault }) {
-        life.log.warn('evidence could not be stored', { code: fault.code })
-        return over(data, 'pending', NO_FILES)
-      },
-      'child-failed': (ctx, data, { kind, fault }) =>
-        isOver(data)
-          ? stay(data)
-          : ending(life, ctx, data, { outcome: 'errored', error: errorOf(kind, fault) }),
-      'child-ended': (ctx, data, message) =>
-        data.children.get(message.kind) === message.actor
-          ? childEnded(life, ctx, data, message)
-          : stay(data),
-      overdue: (ctx, data, { state }) =>
-        state === 'Testing' ? overdue(life, ctx, data) : stay(data),
-      cancel: (_ctx, data, message) => cancelled(data, message),
-      extend: (ctx, data, message) =>
-        isOver(data)
-          ? otherwise(life, data, 'Testing', message)
-          : extended(life, ctx, data, 'Testing', message),
-    }),
-  }
+    'test-complete': (ctx, data, { result }) =>
+      isOver(data) ? stay(data) : kept(data.life, ctx, data, result),
+    'evidence-stored': (_ctx, data, { files }) => over(data, 'stored', files),
+    'evidence-failed'(_ctx, data, { fault }) {
+      logOf(data.life).warn('evidence could not be stored', { code: fault.code })
+      return over(data, 'pending', NO_FILES)
+    },
+    'child-failed': (ctx, data, { kind, fault }) =>
+      isOver(data)
+        ? stay(data)
+        : ending(data.life, ctx, data, { outcome: 'errored', error: errorOf(kind, fault) }),
+    'child-ended': (ctx, data, message) =>
+      data.children.get(message.kind) === message.actor
+        ? childEnded(data.life, ctx, data, message)
+        : stay(data),
+    overdue: (ctx, data, { state }) =>
+      state === 'Testing' ? overdue(data.life, ctx, data) : stay(data),
+    cancel: (_ctx, data, message) => cancelled(data, message),
+    extend: (ctx, data, message) =>
+      isOver(data)
+        ? otherwise(data.life, data, 'Testing', message)
+        : extended(data.life, ctx, data, 'Testing', message),
+  }),
 }
 
 /** The bundle knows best how long it takes. */
@@ -140,7 +141,7 @@ function overdue(life: Life, ctx: Ctx, data: Data): Step {
   if (data.isStoring) return over(data, 'pending', NO_FILES)
   if (data.ending === undefined)
     return ending(life, ctx, data, { outcome: 'timed-out', error: overdueError('Testing') })
-  life.log.error('the worker of a test does not end', {})
+  logOf(life).error('the worker of a test does not end', {})
   return over(data, 'none', NO_FILES)
 }
 
