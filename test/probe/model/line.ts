@@ -20,6 +20,8 @@ export class Line {
   /** Who stood in line when all was calm before, and which names were held. */
   #before: readonly Waiting[] = []
   #held = new Set<string>()
+  /** Who had been told to run by then, on record or not. */
+  #told = new Set<string>()
   #isDisturbed = true
 
   constructor(
@@ -47,6 +49,7 @@ export class Line {
     this.#busy(schedule, waiting)
     this.#before = waiting
     this.#held = this.#heldIn(schedule)
+    this.#told = new Set(schedule.testing)
     this.#book.begun.length = 0
     this.#isDisturbed = false
   }
@@ -109,13 +112,14 @@ export class Line {
 
   /** Whoever was ready before and is still in line has let nobody by who comes after him. */
   #fair(schedule: Schedule): void {
+    const begun = this.#book.begun.filter(({ testId }) => !this.#told.has(testId))
     const held = new Set(this.#held)
     for (const { keys } of this.#book.begun) for (const key of keys) held.add(key)
     for (const { known, version, isReady } of this.#before) {
       if (known.events.length !== version || !schedule.isPending(known.testId)) continue
       if (known.start === undefined) continue // its place is not on record yet
       if (!this.#isStrict && (!isReady || known.keys.some((key) => held.has(key)))) continue
-      for (const other of this.#book.begun)
+      for (const other of begun)
         if (goesBefore(known, other) && !isRetried(known) && !isRetried(other))
           this.#wrong(`${other.testId} ran before ${known.testId}`)
     }

@@ -9,14 +9,7 @@ import { isLive } from '../../../src/probe/record.ts'
 import { fold, type TestRecord } from '../../../src/probe/record.ts'
 import type { GuardianMessage, QueueMessage, QueueRequest } from '../../../src/probe/protocol.ts'
 import { eventOf, testOfStream, TESTS } from '../../../src/probe/register.ts'
-import {
-  afterIo,
-  assert,
-  isFault,
-  random,
-  type Fault,
-  type Random,
-} from '../../../src/std/index.ts'
+import { afterIo, isFault, random, type Fault, type Random } from '../../../src/std/index.ts'
 import {
   simulatedDisk,
   virtualClock,
