@@ -94,3 +94,29 @@ test('evidence that was being stored when the actor of its test ended is stored 
   assert.deepEqual([outcome, evidence], ['errored', 'stored'])
   assert.deepEqual([...at.fakes.staged], [])
 })
+
+test('directories go with a test whose block storage has failed while the test was cancelled', async () => {
+  const security = { credentials: new Map(), secrets: new Map() }
+  await using at = await scene({
+    factories: {
+      // It does not end when it is told to, so that there is time.
+      vault: ({ parent }) =>
+        receive((_ctx, { type }) => {
+          if (type !== 'initialize') return
+          parent.tell({ type: 'security-fetched', security })
+          parent.tell({ type: 'child-ready', kind: 'vault' })
+        }),
+    },
+  })
+  const gate = Promise.withResolvers<void>()
+  at.fakes.onStore = () => gate.promise
+  const testId = await at.running()
+  at.fakes.runOf(testId).finish()
+  await at.settle()
+  await at.until(at.probe.cancel(testId))
+  at.kill(testId, 'block-storage')
+  gate.reject(new Accident(fault('storage-unavailable', 'the storage is away')))
+  await at.town.advance(10_000)
+  assert.equal((await at.status(testId)).outcome, 'cancelled')
+  assert.deepEqual([...at.fakes.staged], [])
+})

@@ -126,8 +126,8 @@ export const BUGS: readonly Bug[] = [
   bug(
     'a cancel is answered before it is durable',
     'execution/shutting-down.ts',
-    '      const events = eventsOf(life, data)\n',
-    "      const events = eventsOf(life, data)\n      if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })\n",
+    'const events = eventsOf(life, data)\n',
+    "const events = eventsOf(life, data)\n    if (arrival.type === 'cancel') arrival.replyTo.tell({ testId: life.testId, cancelled: true })\n",
   ),
   bug(
     'requests that a test has not answered are forgotten when it ends',

@@ -3,6 +3,7 @@
  * is left the queue is told and the actor ends. Children that take too long are not waited for.
  *
  * The block storage ends last: a worker that is being ended still writes to the directories that go with it.
+ * What a child has left behind that failed is removed here, so that nothing of a test stays after it.
  */
 import { stay } from '../../kernel/index.ts'
 import { CHILDREN_END_MS } from '../limits.ts'
@@ -66,9 +67,21 @@ function eventsOf(life: Life, data: Data): readonly TestEvent[] {
   return [{ type: 'cancelled', at: life.house.register.now(), ...(by !== undefined && { by }) }]
 }
 
-function gone({ life, record }: Data): Step {
+async function gone({ life, record }: Data): Promise<Step> {
   const { queue, testId } = life
+  await clear(life)
   const outcome = record?.outcome
   queue.tell({ type: 'test-stopping', testId, ...(outcome !== undefined && { outcome }) })
   return 'stopped'
+}
+
+/** Directories that a child has left which could not do it itself any more. */
+async function clear(life: Life): Promise<void> {
+  const { staging } = life.house.ports
+  try {
+    const left = await staging.reopen(life.testId)
+    await left?.remove()
+  } catch (error) {
+    logOf(life).error('the directories of a test could not be removed', { error: String(error) })
+  }
 }

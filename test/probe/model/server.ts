@@ -42,8 +42,8 @@ export class Server {
   probe: Probe | undefined
   isDead = false
   isClosing = false
-  /** How often the queue has begun when it was last seen to end. */
-  #downAt = 0
+  /** The schedule of the queue that was last seen to end. */
+  #down: Schedule | undefined
   /** Batches whose fate the orchestrator does not know yet. */
   inFlight = 0
 
@@ -115,7 +115,7 @@ export class Server {
     const found = this.system.find<unknown>(pathOf(whom, testId))
     if (isFault(found)) return false
     const onHurt = (): void => {
-      if (whom === 'queue') this.#downAt = this.#options.book.losses
+      if (whom === 'queue') this.#down = this.schedule
     }
     if (how === 'throw') found.tell(bomb(onHurt))
     else {
@@ -127,7 +127,7 @@ export class Server {
 
   /** Whether there is a queue that is not about to end. */
   get isUp(): boolean {
-    return !this.isDead && !this.isClosing && this.#options.book.losses > this.#downAt
+    return !this.isDead && !this.isClosing && this.schedule !== this.#down
   }
 
   #follow(journal: Journal): void {
