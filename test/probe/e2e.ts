@@ -31,7 +31,7 @@ export type Status = Json &
   Readonly<{ state: string; outcome?: string; attempt: number; result?: Json; error?: string }>
 
 /** How long anything may take that a test waits for, on a machine that has much else to do. */
-export const E2E_MS_MAX = 120_000
+export const E2E_MS_MAX = 240_000
 
 const ENDS: ReadonlySet<string> = new Set(['completed', 'errored', 'cancelled'])
 
