@@ -15,6 +15,7 @@ import { broker } from './suites/broker.ts'
 import { entity } from './suites/entity.ts'
 import { journal } from './suites/journal.ts'
 import { kernel } from './suites/kernel.ts'
+import { probe } from './suites/probe.ts'
 import { sqs } from './suites/sqs.ts'
 import { start } from './suites/start.ts'
 import { stock } from './suites/stock.ts'
@@ -29,6 +30,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   stock,
   broker,
   sqs,
+  probe,
   start,
 }
 const KNOWN_PEERS: Readonly<Record<string, readonly string[]>> = {

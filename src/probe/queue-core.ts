@@ -10,7 +10,7 @@ import { CONFIRM_MS } from './limits.ts'
 import type { ExecutionMessage, QueueMessage, Standing } from './protocol.ts'
 import { reader, type RecordRequest, type StatusRequest } from './reader.ts'
 import type { TestError } from './record.ts'
-import { Request } from './requests.ts'
+import { Request, Requests } from './requests.ts'
 import { Schedule } from './schedule.ts'
 
 /** A journal that is overloaded for a moment costs no test; what an actor cannot end, another one does. */
@@ -23,7 +23,7 @@ export type Entry = {
   /** Which of the actors that were made for tests it is; notices of earlier ones are late. */
   life: number
   /** Requests that its actor has and has not answered. */
-  readonly open: Set<Request>
+  readonly open: Requests
   /** Its actor has said that it ends. */
   isLeaving: boolean
   /** Why its actor is made to end. */
@@ -39,8 +39,8 @@ export class QueueCore {
   readonly schedule: Schedule
   readonly tests: Map<string, Entry> = new Map()
   /** Requests that are in nobody else's hands. */
-  readonly open: Set<Request> = new Set()
-  readonly drainers: Set<Request> = new Set()
+  readonly open: Requests = new Requests()
+  readonly drainers: Requests = new Requests()
   nextPlace = 1
 
   constructor(ctx: Context<QueueMessage>, house: House) {
@@ -63,7 +63,9 @@ export class QueueCore {
     const { self } = ctx
     const life = ++house.seen.lives
     const queue = {
-      path: self.path,
+      get path() {
+        return self.path
+      },
       tell: (notice: Of<'test-notice'>['notice']) =>
         self.tell({ type: 'test-notice', life, notice }),
     }
@@ -80,7 +82,7 @@ export class QueueCore {
       testId,
       actor,
       life,
-      open: new Set(),
+      open: new Requests(),
       isLeaving: false,
       doom: undefined,
       ranFrom: undefined,
