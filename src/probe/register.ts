@@ -12,7 +12,7 @@
  * version of the stream tells, so that whoever appends is given a sure answer.
  */
 import { fingerprintOf } from '../journal/index.ts'
-import type { Batch, Fence, Journal, LedgerEntry, RecordWrite } from '../journal/index.ts'
+import type { Batch, Fence, Journal, LedgerEntry, NewEvent, RecordWrite } from '../journal/index.ts'
 import { Accident, fault, type Clock, type Fault } from '../std/index.ts'
 import { LIST_SCAN_MAX } from './limits.ts'
 import type { ProbeFault, QueueMode } from './protocol.ts'
@@ -197,24 +197,25 @@ export class Register {
     let after = record
     for (const event of events) after = evolve(testId, after, event)
     const version = record?.version ?? 0
+    const written = events.map((event) => ({
+      type: event.type,
+      version: EVENT_VERSION,
+      at: event.at,
+      data: JSON.stringify(event),
+    }))
     const result = await this.#commit(
       {
         streams: [
           {
             stream: STREAM + testId,
             expected: version === 0 ? 'none' : version,
-            events: events.map((event) => ({
-              type: event.type,
-              version: EVENT_VERSION,
-              at: event.at,
-              data: JSON.stringify(event),
-            })),
+            events: written,
           },
         ],
         records: recordsOf(testId, record, after),
         ...(request !== undefined && { ledger: [ledgerOf(testId, request)] }),
       },
-      () => this.#lookUp(STREAM + testId, version, events.length),
+      () => this.#lookUp(STREAM + testId, version, written),
     )
     if (result.type === 'duplicate') return { type: 'duplicate', testId: result.response }
     if (result.type === 'mismatch') return { type: 'mismatch', fields: result.fields }
@@ -231,30 +232,40 @@ export class Register {
     | Readonly<{ type: 'mismatch'; fields: readonly string[] }>
   > {
     if (this.#lost !== undefined) throw new Accident(this.#lost)
-    try {
-      const result = await this.#journal.commit({ ...batch, fence: this.#fence })
-      if (result.type === 'fenced') throw new Accident(this.#lose(takenOver()))
-      if (result.type === 'conflict') throw new Accident(movedOn(result.stream))
-      if (result.type === 'committed') this.commits++
-      return result
-    } catch (error) {
-      if (!(error instanceof Accident) || error.code !== 'unknown-outcome' || !lookUp)
-        throw this.#inWords(error)
-    }
+    const result = await this.#journal
+      .commit({ ...batch, fence: this.#fence })
+      .catch((error: unknown) => this.#lookedUp(error, lookUp))
+    if (result.type === 'fenced') throw new Accident(this.#lose(takenOver()))
+    if (result.type === 'conflict') throw new Accident(movedOn(result.stream))
+    if (result.type === 'committed') this.commits++
+    return result
+  }
+
+  /** What became of a batch that the journal does not know of. */
+  async #lookedUp(
+    error: unknown,
+    lookUp?: () => Promise<number | undefined>,
+  ): Promise<Readonly<{ type: 'committed'; position: number }>> {
+    if (!(error instanceof Accident) || error.code !== 'unknown-outcome' || !lookUp)
+      throw this.#inWords(error)
     const position = await lookUp()
     if (position === undefined) throw new Accident(notTaken())
-    this.commits++
     return { type: 'committed', position }
   }
 
-  /** The position of the last of `count` events after `version`; undefined if they are not there. */
-  async #lookUp(stream: string, version: number, count: number): Promise<number | undefined> {
+  /** The position of the last of these events after `version`; undefined if they are not there. */
+  async #lookUp(
+    stream: string,
+    version: number,
+    written: readonly NewEvent[],
+  ): Promise<number | undefined> {
     for (let ms = LOOK_MS_MIN; ; ms = Math.min(ms * 2, LOOK_MS_MAX)) {
       const { state } = this.#journal
       if (state === 'failed' || state === 'closed') throw new Accident(this.#lose(shut(state)))
       try {
         const found = await this.#journal.readStream(stream, { after: version })
-        return found[count - 1]?.position
+        const isThere = written.every(({ data }, at) => found[at]?.data === data)
+        return isThere ? found[written.length - 1]?.position : undefined
       } catch (error) {
         if (!(error instanceof Accident)) throw error
       }

@@ -26,6 +26,7 @@ async function forgetOld(house: House, signal: AbortSignal): Promise<void> {
   for await (const testIds of register.old(before, settings.retentionTests))
     for (const testId of testIds) {
       if (signal.aborted) return
+      if (house.seen.schedule?.has(testId) === true) continue // somebody is at it
       if (!(await register.forget(testId))) continue
       tally.forgotten++
       await ports.removeUpload(testId)

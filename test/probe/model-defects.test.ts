@@ -6,7 +6,7 @@ import { receive } from '../../src/kernel/index.ts'
 import { EVIDENCE_TRIES_MAX } from '../../src/probe/limits.ts'
 import { reader } from '../../src/probe/reader.ts'
 import type { QueueMessage, QueueRequest } from '../../src/probe/protocol.ts'
-import { Request } from '../../src/probe/requests.ts'
+import { Request, Requests } from '../../src/probe/requests.ts'
 import { Accident, fault } from '../../src/std/index.ts'
 import { inbox, stage } from '../../src/testkit/index.ts'
 import { Fakes } from './fakes.ts'
@@ -53,7 +53,7 @@ test('a request for a test that has begun again since goes to its actor', async 
 test('a request that was answered when the queue failed is not answered again by whoever has it', () => {
   const client = inbox<unknown>('client')
   const message: QueueRequest = { type: 'retry-test', testId: 't', replyTo: client }
-  const open = new Set<Request>()
+  const open = new Requests()
   const request = new Request(message, open)
   request.tell('the queue has failed')
   request.handTo(open)
@@ -119,4 +119,27 @@ test('directories go with a test whose block storage has failed while the test w
   await at.town.advance(10_000)
   assert.equal((await at.status(testId)).outcome, 'cancelled')
   assert.deepEqual([...at.fakes.staged], [])
+})
+
+test('of two who write on at the same place one is refused, and does not take the other for himself', async () => {
+  const { house } = await testHouse()
+  const initialized = { type: 'initialized', at: 1, deadlineAt: 2, priority: 0 } as const
+  const first = await house.register.append('t', undefined, [initialized])
+  assert.ok(first.type === 'appended')
+  await house.register.append('t', first.record, [{ type: 'cancelled', at: 2 }])
+  await assert.rejects(
+    house.register.append('t', first.record, [{ type: 'extended', at: 2, ms: 1, deadlineAt: 3 }]),
+    { code: 'unknown-outcome' },
+  )
+  assert.equal((await house.register.read('t'))?.outcome, 'cancelled')
+})
+
+test('retention forgets nobody who has an actor', async () => {
+  await using at = await scene({
+    settings: { slots: 2, retentionTests: 1, completedMs: 8_000_000 },
+  })
+  const tests = [await at.running(), await at.running()]
+  for (const testId of tests) at.fakes.runOf(testId).finish()
+  await at.town.advance(3_600_000)
+  for (const testId of tests) assert.equal((await at.until(at.probe.retry(testId))).accepted, true)
 })

@@ -133,7 +133,7 @@ export const BUGS: readonly Bug[] = [
     'requests that a test has not answered are forgotten when it ends',
     'noticing.ts',
     '  const open = [...entry.open]',
-    '  const open = [...entry.open].slice(entry.open.size)',
+    '  const open = [...entry.open].slice(1_000)',
   ),
   bug(
     'directories of a test that was stopped stay',
