@@ -32,6 +32,8 @@ const INSIDERS: Readonly<Record<string, string>> = {
   'test/entity/': 'entity',
   'test/stock/': 'stock',
   'test/probe/': 'probe',
+  'test/acceptance/probe/': 'probe',
+  'test/server/probe-ports': 'server',
   'test/sqs/': 'broker',
   'src/steps/': 'probe', // steps must not load the rest of it
   'src/testkit/given': 'entity',
@@ -124,7 +126,7 @@ const NODE_GRANTED: Readonly<Record<string, readonly string[]>> = {
     'src/broker/sqs/', // signatures, receipts and the MD5s that clients check
     'src/probe/secrets/file.ts', // the encrypted file
     'src/probe/storage/local.ts', // a name for what one test is writing
-    'src/probe/evidence/digest.ts',
+    'src/probe/evidence/', // what files are known by
   ],
   'node:fs': [
     'src/http/jwks.ts', // a key set in a file

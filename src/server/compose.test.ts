@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
 import { receive } from '../kernel/index.ts'
+import { until } from '../../test/http/serving.ts'
 import { composed } from '../../test/server/composed.ts'
 import { Accident } from '../std/index.ts'
 import type { Server } from './compose.ts'
@@ -115,6 +116,7 @@ describe('the server', () => {
     })
     const traceparent = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`
     await server.http.inject({ url: '/pots', headers: { traceparent } })
+    await until(() => seen.length > 0) // the answer does not wait for it
     assert.deepEqual(
       seen.map((context) => (context as { traceId: string }).traceId),
       ['c'.repeat(32)],
