@@ -14,6 +14,7 @@ import {
   EXCLUSIVE_MAX,
   EXTEND_MS_MAX,
   LIST_TESTS_MAX,
+  PROBE_ANSWER_MS,
   TAGS_CHARS_MAX,
   TEST_PRIORITY_MAX,
   TEST_REQUEST_ID_CHARS_MAX,
@@ -67,7 +68,7 @@ describe('evidence', () => {
     const stream = await at.until(at.probe.openEvidence(testId, 'cucumber.json'))
     let text = ''
     for await (const chunk of stream) text += new TextDecoder().decode(chunk)
-    assert.equal(text, '/bundles/a/cucumber.json')
+    assert.equal(text, '[]')
     const { code } = await at.refused(at.probe.openEvidence(testId, '../secret'))
     assert.equal(code, 'no-such-evidence')
   })
@@ -390,6 +391,32 @@ describe('what cannot be asked for', () => {
       }),
     )
     assert.equal(accepted, true)
+  })
+
+  test('is answered in time, even if the store takes longer', async () => {
+    const gate = Promise.withResolvers<void>()
+    let isSlow = false
+    await using at = await scene({
+      between: (journal) =>
+        new Proxy(journal, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name)
+            if (typeof value !== 'function') return value
+            if (name !== 'commit') return value.bind(target)
+            return async (...args: unknown[]) => {
+              if (isSlow) await gate.promise
+              return Reflect.apply(value, target, args) as unknown
+            }
+          },
+        }),
+    })
+    isSlow = true
+    const asked = at.probe.initialize()
+    await at.town.advance(PROBE_ANSWER_MS - 1)
+    const other = at.until(at.probe.queueStatus())
+    assert.equal((await other).totalTests, 1)
+    assert.equal((await at.refused(asked)).code, 'unknown-outcome')
+    gate.resolve()
   })
 
   test('is anything of one that is closed', async () => {
