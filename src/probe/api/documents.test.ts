@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 
 import { desk } from '../../../test/probe/desk.ts'
 import { openapiOf, type Route } from '../../http/index.ts'
+import { readDirective } from '../bundle/directive-file.ts'
 import { statusSchema } from './answering.ts'
 import { startBody } from './input.ts'
 import { PROBE_REFUSALS, START_REFUSALS } from './refusing.ts'
@@ -46,6 +47,14 @@ function known(schema: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(schema['properties'] as object)
 }
 
+function keysUnder(heading: string): string[] {
+  const [, after = ''] = guide.split(`\n${heading}\n`)
+  const [, table = ''] = after.split('| key | default | what it says |')
+  return [...(table.split('\n\n')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)].flatMap(
+    ([, names = '']) => names.replaceAll('`', '').split(', '),
+  )
+}
+
 describe('docs/reference/test-api.md', () => {
   test('has every route with its permission and its answers, and no other', () => {
     assert.deepEqual(rowsUnder('## Endpoints'), routes.map(rowOf))
@@ -77,6 +86,13 @@ describe('docs/reference/test-api.md', () => {
 })
 
 describe('docs/guides/test-runs.md', () => {
+  test('has every key of a directive, and of a topic in it', async () => {
+    const { directive } = await readDirective('topics:\n  - { topic: a, role: producer }\n')
+    assert.deepEqual(keysUnder('## Bundles').toSorted(), Object.keys(directive).toSorted())
+    const topic = Object.keys(directive.topics[0]!).filter((key) => key !== 'line')
+    assert.deepEqual(keysUnder('## Topics').toSorted(), topic.toSorted())
+  })
+
   test('has a command for every route', () => {
     const asked = [...guide.matchAll(/http:\/\/127\.0\.0\.1:8470([^\s'"?;]*)/g)].map(
       ([, path = '']) => path,

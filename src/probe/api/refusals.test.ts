@@ -221,6 +221,10 @@ describe('a bundle that is brought', () => {
   })
 })
 
+async function broken(): Promise<never> {
+  throw new Error('secret thing at /home/me/src/queue.ts:7')
+}
+
 describe('every fault of the orchestrator', () => {
   test('has its status, its word and, where trying again may help, when', async () => {
     for (const [code, { status, error, retryAfterS }] of Object.entries(PROBE_REFUSALS)) {
@@ -249,9 +253,6 @@ describe('every fault of the orchestrator', () => {
   })
 
   test('that nobody expected tells nothing of the inside', async () => {
-    const broken = async (): Promise<never> => {
-      throw new Error('secret thing at /home/me/src/queue.ts:7')
-    }
     await using at = await desk({ instead: { status: broken } })
     const told = await at.ask('GET', `/api/v1/test/${NOBODY}/status`)
     assert.equal(refusalOf(told), '500 internal_server_error')
