@@ -299,7 +299,7 @@ describe('the queue and the life of a test', () => {
   })
 
   test('probe-L17: before the next test runs nothing of the one before is left', async () => {
-    // execution/shutting-down.ts, enter: if (after.children.size === 0) return gone(life, after)
+    // execution/shutting-down.ts, enter: if (after.children.size === 0) return gone(after)
     const fakes = new Fakes()
     await using at = await scene({ fakes })
     const [first, second] = await line(at, 2)
