@@ -15,6 +15,7 @@ import { cucumber } from './children/cucumber.ts'
 import type { ProbePorts } from './children/ports.ts'
 import { producer } from './children/producer.ts'
 import { vault } from './children/vault.ts'
+import { openSealed } from './evidence/sealed.ts'
 import { noSuchTest, statusOf } from './execution/answering.ts'
 import { execution } from './execution/execution.ts'
 import { guardian } from './guardian.ts'
@@ -215,14 +216,15 @@ class ProbeOverJournal implements Probe {
 
   openEvidence(testId: string, name: string): Promise<AsyncIterable<Uint8Array> | ProbeFault> {
     return this.#onRecord(testId, async ({ start, files }) => {
-      if (start === undefined || !files.some((file) => file.name === name))
+      const file = files.find((each) => each.name === name)
+      if (start === undefined || file === undefined)
         return fault('no-such-evidence', `the test ${testId} has no evidence ${name}`, {
           testId,
           name,
           remedy: 'list the evidence of the test',
         })
       const { signal } = new AbortController()
-      return this.#house.ports.storage.read(start.bucket, name, { signal })
+      return openSealed(await this.#house.ports.storage.read(start.bucket, name, { signal }), file)
     })
   }
 

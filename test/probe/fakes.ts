@@ -1,4 +1,6 @@
 /** The world of a test orchestrator, made up: everything succeeds at once unless a test says otherwise. */
+import { createHash } from 'node:crypto'
+
 import type { Bundle, Directive } from '../../src/probe/bundle/directive.ts'
 import type { ProbePorts, StagedTest } from '../../src/probe/children/ports.ts'
 import type { EvidenceFile } from '../../src/probe/record.ts'
@@ -30,7 +32,14 @@ export const FAILED: RunResult = {
   failedScenarios: [{ name: 'a', location: 'features/a.feature:3', error: 'expected 1, got 2' }],
 }
 
-export const FILES: readonly EvidenceFile[] = [{ name: 'cucumber.json', bytes: 2, sha256: 'ab' }]
+const EVIDENCE = '[]'
+export const FILES: readonly EvidenceFile[] = [
+  {
+    name: 'cucumber.json',
+    bytes: EVIDENCE.length,
+    sha256: createHash('sha256').update(EVIDENCE).digest('hex'),
+  },
+]
 
 export const DIRECTIVE: Directive = {
   topics: [],
@@ -124,7 +133,7 @@ export class Fakes {
           await this.onStore(bucket)
           this.stored.push(...files.map((name) => `${bucket}/evidence/${name}`))
         },
-        read: async (bucket, name) => bytes(`${bucket}/${name}`),
+        read: async () => bytes(EVIDENCE),
       },
       readBundle: async (directory): Promise<Bundle> => ({
         directory,
