@@ -183,6 +183,28 @@ describe('a server that runs tests', () => {
     await at.tidied()
   })
 
+  test(
+    'evidence that a later test has replaced is not given out as that of the first',
+    AT_ONCE,
+    async () => {
+      const bundle = at.bundle(doing(''))
+      const first = await at.start(bundle)
+      const second = await at.start(bundle)
+      for (const testId of [first, second])
+        assert.equal((await at.ended(testId)).outcome, 'passed', testId)
+      const given: string[] = []
+      for (const testId of [first, second]) {
+        const response = await fetch(`${at.url}/api/v1/test/${testId}/evidence/metadata.json`)
+        const text = await response.text()
+        if (response.status === 404) continue
+        assert.match(text, new RegExp(testId))
+        given.push(testId)
+      }
+      assert.equal(given.length, 1)
+      await at.tidied()
+    },
+  )
+
   test('a test that is cancelled while it loops leaves no process', AT_ONCE, async () => {
     const testId = await at.start(at.bundle(doing('for (;;);', '{ timeout: -1 }')))
     await at.reaches(testId, 'it happens')

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 
 import { Given, When, type DataTable } from '@cucumber/cucumber'
 
-import type { Probe } from '../../../../src/probe/probe.ts'
-import type { RecordedState } from '../../../../src/probe/record.ts'
+import type { Probe, RecordedState } from '../../../../src/probe/index.ts'
 import { BUNDLE, type ProbeWorld } from './world.ts'
 
 type Request = 'begin' | 'start' | 'look at' | 'cancel' | 'extend' | 'retry'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Then, type DataTable } from '@cucumber/cucumber'
 
 import { isFault } from '../../../../src/std/index.ts'
-import type { Cancelled, Started } from '../../../../src/probe/protocol.ts'
+import type { Cancelled, Started } from '../../../../src/probe/index.ts'
 import { workAmong } from './asking.steps.ts'
 import type { ProbeWorld } from './world.ts'
 

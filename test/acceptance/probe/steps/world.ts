@@ -11,9 +11,12 @@ import { After, setDefaultTimeout, setWorldConstructor, World } from '@cucumber/
 
 import type { Journal } from '../../../../src/journal/index.ts'
 import { Accident, fault } from '../../../../src/std/index.ts'
-import type { Probe, StartTestOptions } from '../../../../src/probe/probe.ts'
-import type { TestStatus } from '../../../../src/probe/protocol.ts'
-import type { RecordedState } from '../../../../src/probe/record.ts'
+import type {
+  Probe,
+  RecordedState,
+  StartTestOptions,
+  TestStatus,
+} from '../../../../src/probe/index.ts'
 import { Fakes, type FakeRun } from '../../../probe/fakes.ts'
 import { scene, type Scene } from '../../../probe/scene.ts'
 
