@@ -135,12 +135,17 @@ export const BUGS: readonly Bug[] = [
     '  const open = [...entry.open]',
     '  const open = [...entry.open].slice(1_000)',
   ),
-  bug(
-    'directories of a test that was stopped stay',
-    'children/block-storage.ts',
-    "      case 'stop':\n        this.#isOwed = false",
-    "      case 'stop':",
-  ),
+  {
+    name: 'directories of a test that was stopped stay',
+    changes: [
+      {
+        file: 'children/block-storage.ts',
+        find: "      case 'stop':\n        this.#isOwed = false",
+        put: "      case 'stop':",
+      },
+      { file: 'execution/shutting-down.ts', find: '  await clear(life)\n', put: '' },
+    ],
+  },
 ]
 
 function bug(name: string, file: string, find: string, put: string): Bug {

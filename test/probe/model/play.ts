@@ -373,10 +373,10 @@ class Player {
   async #settle(): Promise<void> {
     await this.#pass(0)
     this.#line.disturb()
-    do {
+    for (let isOpen = false; !isOpen; isOpen = await this.#isOpen()) {
       this.#ask({ type: 'set-mode', mode: 'open' })
       await this.#pass(10_000)
-    } while ((this.#server.schedule?.mode ?? 'open') !== 'open')
+    }
     for (let n = 0; n < SETTLE_TIMES; n++) {
       await this.#pass(SETTLE_MS)
       if (this.#isAllOver()) break
@@ -389,6 +389,11 @@ class Player {
     if (schedule !== undefined && schedule.size > 0)
       this.#stop(`${schedule.size} tests stay in the queue for ever`)
     this.#stop()
+  }
+
+  async #isOpen(): Promise<boolean> {
+    const status = await this.#until(this.#server.probe!.queueStatus())
+    return !isFault(status) && status.mode === 'open'
   }
 
   #isAllOver(): boolean {
