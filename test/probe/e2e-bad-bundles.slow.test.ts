@@ -157,7 +157,7 @@ describe('bundles that cannot be run', () => {
   })
 
   test('run says the same, ends with 2 and keeps nothing', { timeout: E2E_MS_MAX }, async () => {
-    const temporary = join(at.directory, 'temporary')
+    const temporary = join(at.directory, 'temporary-of-run')
     mkdirSync(temporary)
     for (const { name, files, prepare, code, says } of CASES) {
       const bundle = at.bundle(files)

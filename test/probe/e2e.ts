@@ -50,6 +50,10 @@ export class Station implements AsyncDisposable {
     this.#variables = variables
   }
 
+  get #temporary(): string {
+    return join(this.directory, 'temporary')
+  }
+
   get server(): RunningServer {
     return this.servers.at(-1)!
   }
@@ -61,7 +65,9 @@ export class Station implements AsyncDisposable {
   async begin(): Promise<void> {
     const roots = { 'probe.bundleRoots': [this.directory], 'probe.grace': '100ms' }
     const settings = { ...roots, ...this.#settings }
-    this.servers.push(await startServer(settings, this.directory, this.#variables))
+    const variables = { TMPDIR: this.#temporary, ...this.#variables }
+    mkdirSync(this.#temporary, { recursive: true })
+    this.servers.push(await startServer(settings, this.directory, variables))
     await this.#follow()
   }
 
@@ -140,6 +146,7 @@ export class Station implements AsyncDisposable {
   /** When the actors of ended tests have put everything away. */
   async tidied(): Promise<void> {
     await until(`nothing is staged`, E2E_MS_MAX, () => this.staged().length === 0)
+    assert.deepEqual(readdirSync(this.#temporary), [])
   }
 
   /** Every file of the evidence by name, each as long as the list says and with that hash. */

@@ -10,8 +10,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import {
   Accident,
@@ -150,9 +149,9 @@ export class ProcessRun implements Run {
   }
 
   async #runProcess(): Promise<void> {
-    const { bundle, testId, isDryRun } = this.#job
+    const { bundle, evidence, testId, isDryRun } = this.#job
     const { directive } = bundle
-    const temporary = await mkdtemp(join(tmpdir(), `${PRODUCT}-run-`))
+    const temporary = await mkdtemp(join(dirname(evidence), 'run-')) // gone with the rest if we are killed
     const mark = freshId()
     const command = commandOf({
       isolation: this.#isolation,

@@ -3,6 +3,7 @@
  *
  *   <root>/<test id>/bundle      what was fetched
  *   <root>/<test id>/evidence    what the run leaves behind
+ *   <root>/<test id>/run-<…>     where it may write meanwhile, without a sandbox
  *
  * One server owns the root. What it finds there at its start belongs to tests of the server before it:
  * whoever knows which of them still owe evidence has the rest swept away. What a test made of its
