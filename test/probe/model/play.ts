@@ -2,14 +2,9 @@
  * Plays one program against the real actors and judges what can be seen: after every turn, whenever all is
  * calm, and at the end, when all troubles are over and time has passed beyond every deadline.
  */
-import { deepStrictEqual } from 'node:assert/strict'
-
 import type { Ref } from '../../../src/kernel/index.ts'
-import { isLive } from '../../../src/probe/record.ts'
-import { fold, type TestRecord } from '../../../src/probe/record.ts'
 import type { GuardianMessage, QueueMessage, QueueRequest } from '../../../src/probe/protocol.ts'
-import { eventOf, testOfStream, TESTS } from '../../../src/probe/register.ts'
-import { afterIo, isFault, random, type Fault, type Random } from '../../../src/std/index.ts'
+import { isFault, type Fault } from '../../../src/std/index.ts'
 import {
   simulatedDisk,
   virtualClock,
@@ -17,11 +12,13 @@ import {
   type VirtualClock,
 } from '../../../src/testkit/index.ts'
 import { Book } from './book.ts'
+import { judgeContent } from './content.ts'
 import { Estate } from './estate.ts'
 import { Line } from './line.ts'
 import { goodScript, KEYS, type Op, type Program } from './program.ts'
 import { Requests, type Asked } from './requests.ts'
 import { Server } from './server.ts'
+import { hop, Turner } from './turner.ts'
 
 export type Played = Readonly<{
   violation: string | undefined
@@ -41,7 +38,7 @@ export async function play(program: Program): Promise<Played> {
   try {
     await player.play()
   } catch (error) {
-    if (player.violation === undefined) throw error
+    player.violation ??= String(error)
   }
   return { violation: player.violation, tally: player.tally() }
 }
@@ -49,7 +46,7 @@ export async function play(program: Program): Promise<Played> {
 class Player {
   readonly #program: Program
   readonly #clock: VirtualClock = virtualClock()
-  readonly #draws: Random
+  readonly #turner: Turner
   readonly #disk: SimulatedDisk
   readonly #book: Book
   readonly #estate: Estate
@@ -61,15 +58,21 @@ class Player {
   #life = 0
   #ids = 0
   #buckets = 0
-  #starts = new Map<number, Extract<Op, { do: 'start' }>>()
-  #turns = 0
+  readonly #starts = new Map<number, Readonly<{ op: Start; bucket: string }>>()
   violation: string | undefined
 
   constructor(program: Program) {
     this.#program = program
     const { seed, settings, ops } = program
     const wrong = (what: string): void => void (this.violation ??= what)
-    this.#draws = random(seed)
+    this.#turner = new Turner(program, this.#clock, {
+      system: () => this.#server.system,
+      onTurned: () => this.#stop(this.#turner.turns > TURNS_MAX ? 'it never rests' : undefined),
+      onCalm: () => {
+        this.#line.judge(this.#server)
+        this.#stop()
+      },
+    })
     this.#disk = simulatedDisk({ seed, clock: this.#clock, faults: [] })
     this.#book = new Book(program, wrong)
     this.#estate = new Estate(this.#book, settings.slots ?? 1, wrong)
@@ -82,8 +85,8 @@ class Player {
     await this.#begin()
     for (const op of this.#program.ops) {
       await this.#do(op)
-      if (op.turns < 0) await this.#calm()
-      else await this.#turn(op.turns)
+      if (op.turns < 0) await this.#turner.calm()
+      else await this.#turner.turn(op.turns)
     }
     await this.#settle()
     if (this.#program.seed % FRESH_ONE_IN === 0) await this.#freshTest()
@@ -98,7 +101,7 @@ class Player {
       runs,
       [`${runningMost} at a time`]: 1,
       requests: this.#requests.all.length,
-      turns: this.#turns,
+      turns: this.#turner.turns,
     }
   }
 
@@ -119,12 +122,13 @@ class Player {
         return
       }
       case 'start': {
-        this.#starts.set(op.test, op)
-        return this.#start(op, `/b/${this.#buckets++}`)
+        const bucket = `/b/${this.#buckets++}`
+        this.#starts.set(op.test, { op, bucket })
+        return this.#start(op, bucket)
       }
       case 'start-again': {
         const before = this.#starts.get(op.test)
-        if (before !== undefined) this.#start(before, `/b/${this.#buckets - 1}`)
+        if (before !== undefined) this.#start(before.op, before.bucket)
         return
       }
       case 'status':
@@ -153,7 +157,7 @@ class Player {
         return
       }
       case 'time':
-        return this.#pass(op.ms)
+        return this.#turner.pass(op.ms)
       case 'end':
       case 'throw':
         return this.#hurt(op)
@@ -164,7 +168,7 @@ class Player {
     }
   }
 
-  #start(op: Extract<Op, { do: 'start' }>, bucket: string): void {
+  #start(op: Start, bucket: string): void {
     const { test, script, priority, exclusive, requestId } = op
     if (!this.#book.scripts.has(bucket)) this.#book.scripts.set(bucket, script)
     this.#ask({
@@ -186,7 +190,7 @@ class Player {
       type: request.type,
       testId: 'testId' in request ? request.testId : undefined,
       requestId: request.type === 'initialize-test' ? request.requestId : undefined,
-      content: request.type === 'initialize-test' ? `${request.priority}` : '',
+      content: contentOf(request),
       life: this.#life,
     })
     const replyTo: Ref<unknown> = {
@@ -216,7 +220,7 @@ class Player {
 
   async #list(): Promise<void> {
     const { probe } = this.#server
-    const page = await this.#until(probe!.list({ limit: 2 }))
+    const page = await this.#turner.until(probe!.list({ limit: 2 }))
     if (isFault(page)) return
     for (const { testId } of page.tests)
       if (!this.#book.tests.has(testId)) this.violation ??= `${testId} is listed and not on record`
@@ -246,9 +250,9 @@ class Player {
     this.#book.hurtAll()
     const { probe, journal } = this.#server
     this.#server.isClosing = true
-    await this.#until(probe!.close())
-    await this.#until(journal.close())
-    await this.#calm()
+    await this.#turner.until(probe!.close())
+    await this.#turner.until(journal.close())
+    await this.#turner.calm()
     this.#judgeClosed()
     this.#server.isDead = true
     this.#estate.onProcessEnded()
@@ -283,7 +287,7 @@ class Player {
       })
       this.#line.disturb()
       try {
-        return await this.#until(this.#server.begin())
+        return await this.#turner.until(this.#server.begin())
       } catch (error) {
         if (this.#program.troubles.length === 0) throw error
         this.#kill()
@@ -299,71 +303,6 @@ class Player {
     return testId
   }
 
-  async #turn(count: number): Promise<void> {
-    for (let n = 0; n < count; n++) {
-      await hop()
-      if (!this.#step()) return
-    }
-  }
-
-  /** Until nobody has anything to do before time goes on. */
-  async #calm(): Promise<void> {
-    for (;;) {
-      await hop()
-      if (!this.#step()) break
-    }
-    this.#line.judge(this.#server)
-    this.#stop()
-  }
-
-  async #pass(ms: number): Promise<void> {
-    const target = this.#clock.monotonic() + ms
-    for (;;) {
-      await this.#calm()
-      const { next } = this.#clock
-      const now = this.#clock.monotonic()
-      if (next === undefined || next > target) return this.#clock.pass(Math.max(0, target - now))
-      this.#clock.pass(next - now)
-    }
-  }
-
-  async #until<T>(promise: Promise<T>): Promise<T> {
-    let isSettled = false
-    const settled = (): void => void (isSettled = true)
-    promise.then(settled, settled)
-    for (;;) {
-      await hop()
-      if (isSettled) return promise
-      if (this.#step()) continue
-      const { next } = this.#clock
-      if (next === undefined) return this.#stop('it waits for ever') ?? promise
-      this.#clock.pass(Math.max(0, next - this.#clock.monotonic()))
-    }
-  }
-
-  /** One turn of an actor, or one timer that is due; false where there is neither. */
-  #step(): boolean {
-    const { system } = this.#server
-    const { readyDepth } = system
-    const { next } = this.#clock
-    const isDue = next !== undefined && next <= this.#clock.monotonic()
-    const count = readyDepth + (isDue ? 1 : 0)
-    if (count === 0) return false
-    const chosen = this.#choose(count)
-    if (chosen === readyDepth) this.#clock.fire((equals) => this.#choose(equals))
-    else system.step(() => chosen)
-    if (++this.#turns > TURNS_MAX) this.violation ??= 'it never comes to rest'
-    this.#stop()
-    return true
-  }
-
-  #choose(count: number): number {
-    const { order } = this.#program
-    if (count === 1) return 0
-    if (order === 'any' || this.#draws.below(8) === 0) return this.#draws.below(count)
-    return order === 'arrival' ? 0 : count - 1
-  }
-
   #stop(what?: string): undefined {
     this.violation ??= what
     if (this.violation !== undefined) throw new Error(this.violation)
@@ -371,14 +310,14 @@ class Player {
 
   /** Everything is allowed to go on, and time passes until all tests are over. */
   async #settle(): Promise<void> {
-    await this.#pass(0)
+    await this.#turner.pass(0)
     this.#line.disturb()
     for (let isOpen = false; !isOpen; isOpen = await this.#isOpen()) {
       this.#ask({ type: 'set-mode', mode: 'open' })
-      await this.#pass(10_000)
+      await this.#turner.pass(10_000)
     }
     for (let n = 0; n < SETTLE_TIMES; n++) {
-      await this.#pass(SETTLE_MS)
+      await this.#turner.pass(SETTLE_MS)
       if (this.#isAllOver()) break
     }
     const { schedule } = this.#server
@@ -392,7 +331,7 @@ class Player {
   }
 
   async #isOpen(): Promise<boolean> {
-    const status = await this.#until(this.#server.probe!.queueStatus())
+    const status = await this.#turner.until(this.#server.probe!.queueStatus())
     return !isFault(status) && status.mode === 'open'
   }
 
@@ -410,9 +349,9 @@ class Player {
     for (let tries = 0; tries < 12; tries++) {
       const test = this.#ids
       this.#ask({ type: 'initialize-test', priority: 0 })
-      await this.#pass(20_000)
+      await this.#turner.pass(20_000)
       this.#start({ do: 'start', test, ...op }, '/b/last')
-      await this.#pass(SETTLE_MS)
+      await this.#turner.pass(SETTLE_MS)
       const outcome = this.#book.tests.get(idOf(test))?.outcome
       if (outcome === 'passed') return
       if (this.#program.troubles.length === 0) this.#stop(`a test at the end is ${outcome}`)
@@ -429,40 +368,11 @@ class Player {
     if (running.size > 0) this.#stop(`${running.size} runs are left`)
     if (schedule !== undefined && schedule.running > 0)
       this.#stop(`${schedule.running} slots are taken for ever`)
-    const all = await journal.readAll({ limit: 1_000 })
-    const records = new Map<string, TestRecord>()
-    for (const { key, value } of await journal.readRecords(TESTS, ''))
-      records.set(key, JSON.parse(value) as TestRecord)
-    const streams = Map.groupBy(all, ({ stream }) => testOfStream(stream) ?? '')
-    for (const [testId, stored] of streams) {
-      const folded = fold(
-        testId,
-        stored.map(({ data }) => eventOf(data)),
-      )
-      this.#same(folded, records.get(testId), `the record of ${testId} is not its history`)
-      if (folded !== undefined && isLive(folded)) this.#stop(`${testId} is live at the end`)
-      records.delete(testId)
-    }
-    if (records.size > 0) this.#stop(`${[...records.keys()].join()}: records without a history`)
-    const live = await journal.readRecords('probe-live', '')
-    if (live.length > 0) this.#stop(`${live.length} tests are looked after for ever`)
-    const ordered = (await journal.readRecords('probe-order', '')).map(({ value }) => value)
-    const present = [...this.#book.tests.values()].filter(({ isForgotten }) => !isForgotten)
-    this.#same(
-      ordered.toSorted(),
-      present.map(({ testId }) => testId).toSorted(),
-      'the order of tests is not of all of them',
-    )
-  }
-
-  #same(a: unknown, b: unknown, otherwise: string): void {
-    try {
-      deepStrictEqual(a, b)
-    } catch {
-      this.#stop(otherwise)
-    }
+    this.#stop(await judgeContent(journal, this.#book))
   }
 }
+
+type Start = Extract<Op, { do: 'start' }>
 
 type Unasked = QueueRequest extends infer R
   ? R extends unknown
@@ -470,14 +380,16 @@ type Unasked = QueueRequest extends infer R
     : never
   : never
 
+/** What makes a repetition of it the same request. */
+function contentOf(request: Unasked): string {
+  if (request.type === 'initialize-test') return `${request.priority}`
+  return request.type === 'start-test' ? request.options.bucket : ''
+}
+
 function isHarm(op: Op): boolean {
   return ['end', 'throw', 'crash', 'restart', 'lose-consumer'].includes(op.do)
 }
 
 function idOf(test: number): string {
   return `t${test}`
-}
-
-function hop(): Promise<void> {
-  return new Promise(afterIo)
 }

@@ -124,8 +124,10 @@ export class Requests {
     }
   }
 
-  #started(asked: Asked, { accepted }: Started): void {
+  #started(asked: Asked, { accepted, reason }: Started): void {
     const known = this.#book.tests.get(asked.testId!)
+    if (reason === 'already-started')
+      this.#holds(asked, known?.start?.bucket !== asked.content, 'it is the same as the first')
     if (accepted) this.#holds(asked, known?.start !== undefined, 'nothing of it is on record')
   }
 
