@@ -120,6 +120,15 @@ export function recordCrc(row: Omit<RecordRow, 'crc'>): number {
   return finish(row.value)
 }
 
+/** The same of a row whose value is read as text: a text and a blob of the same bytes count alike. */
+export function recordTextCrc(collection: number, key: string, value: string): number {
+  begin(TABLE.record)
+  number(collection)
+  text(key)
+  text(value)
+  return finish()
+}
+
 export function ledgerCrc(row: Omit<LedgerRow, 'crc'>): number {
   begin(TABLE.ledger)
   number(row.id)
