@@ -136,8 +136,9 @@ class WireLoad {
   }
 
   async warmUp(servers: readonly Server[], keyed: Server): Promise<void> {
-    for (const server of servers)
-      await (server === keyed ? this.signed(server) : this.plain(server))
+    for (let time = 0; time < WARM_UPS; time++)
+      for (const server of servers)
+        await (server === keyed ? this.signed(server) : this.plain(server))
   }
 
   plain(server: Server): Promise<number> {

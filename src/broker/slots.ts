@@ -1,7 +1,7 @@
 /**
  * The messages of one queue as columns of numbers: a message is a slot, and a slot is an index.
  *
- * A million messages are some hundred bytes each and nothing that the garbage collector has to follow.
+ * A million messages are some eighty bytes each and nothing that the garbage collector has to follow.
  * `gen` grows with every delivery and every reuse of a slot, so (slot, gen) names one delivery and never
  * another. All messages are also in one line by age, oldest first: `newer` and `older` lead along it.
  */
