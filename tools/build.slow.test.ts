@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
@@ -35,7 +38,47 @@ describe('what is released', () => {
     }
   })
 
+  test('the command serves, goes down in order, and checks what it left', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'flytower-build-'))
+    const [path = ''] = Object.values(manifest.bin)
+    const env = { ...process.env, FLYTOWER_DATA_DIRECTORY: data, FLYTOWER_LISTEN_PORT: '0' }
+    try {
+      const server = spawn(process.execPath, [path, 'serve'], {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const ended = once(server, 'exit')
+      const url = await new Promise<string>((resolve, reject) => {
+        for (const stream of [server.stdout, server.stderr])
+          stream.on('data', (text) => urlIn(text) !== '' && resolve(urlIn(text)))
+        ended.then(() => reject(new Error('it has ended')), reject)
+      })
+      assert.equal((await fetch(`${url}/readyz`)).status, 200)
+      const send = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{}' }
+      assert.equal((await fetch(`${url}/queues/one`, send)).status, 201)
+      server.kill('SIGTERM')
+      assert.deepEqual(await ended, [0, null])
+      await run(process.execPath, [path, 'verify'], { env })
+    } finally {
+      rmSync(data, { recursive: true, force: true })
+    }
+  })
+
+  test('has a file for every thread that it starts', () => {
+    for (const path of globSync('src/**/*.ts')) {
+      const source = readFileSync(path, 'utf8')
+      if (!source.includes('new Worker(')) continue
+      const [, named] = /new URL\(`\.\/([\w-]+)\$\{extension\}/.exec(source) ?? []
+      const names = named === undefined ? ['writer', 'filer'] : [named]
+      for (const name of names) assert.ok(existsSync(`dist/server/${name}.js`), name)
+    }
+  })
+
   test('there are no tests in it', () => {
     assert.deepEqual(globSync('dist/**/*.test.*'), [])
   })
 })
+
+function urlIn(text: unknown): string {
+  return /http:[^"\s]+/.exec(String(text))?.[0] ?? ''
+}

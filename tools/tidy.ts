@@ -72,6 +72,9 @@ const TEST_PACKAGES: ReadonlySet<string> = new Set([
   'sqs-producer',
 ])
 
+/** What a tool is made of. */
+const TOOL_PACKAGES: Readonly<Record<string, string>> = { 'tools/build.ts': 'esbuild' }
+
 /** What reaches out of the program, and the only files that may. A row comes with its adapter. */
 const REACHES: readonly Readonly<{ what: string; code: RegExp; granted: readonly string[] }>[] = [
   { what: 'Date', code: /\bDate\s*[.(]|\bnew\s+Date\b/, granted: ['src/std/clock.ts'] },
@@ -218,6 +221,7 @@ export const packages: Rule = (files) =>
     if (target !== undefined || specifier.startsWith('node:') || path.startsWith('bench/'))
       return undefined
     if (isTest(path) && TEST_PACKAGES.has(specifier)) return undefined
+    if (TOOL_PACKAGES[path] === specifier) return undefined
     const grant = PACKAGES.find(
       ({ name, folder }) => name === specifier && folder === folderOf(path),
     )

@@ -68,7 +68,7 @@ export async function batches(directory: string, effort: Effort): Promise<Sample
   await remove(count)
   const all: Samples = { put: [], 'send-batched': [], 'stream-1': [], 'stream-8': [] }
   const add = (name: string, ms: number): void => void all[name]?.push((count * 1_000) / ms)
-  for (let round = 0; round < effort.rounds; round++) {
+  for (let round = 0; isDue(round, effort); round++) {
     add('put', await put(count))
     add('send-batched', await sending(count))
     add('stream-1', await streaming(count, 1))
@@ -106,7 +106,7 @@ export async function ones(directory: string, effort: Effort): Promise<Samples> 
   await commit(count)
   const all: Samples = { commit: [], 'send-one': [], 'serial-1': [], 'serial-8': [] }
   const add = (name: string, ms: number): void => void all[name]?.push((count * 1_000) / ms)
-  for (let round = 0; round < effort.rounds; round++) {
+  for (let round = 0; isDue(round, effort); round++) {
     await quiet()
     add('commit', await commit(count))
     await quiet()
@@ -222,6 +222,11 @@ async function takeLatencies(broker: Broker, count: number): Promise<number[]> {
   await consuming
   await Promise.all(settled)
   return tookMs
+}
+
+/** The process began with the workload. */
+function isDue(round: number, { rounds, msMax = Infinity }: Effort): boolean {
+  return round < rounds && (round === 0 || performance.now() < msMax)
 }
 
 async function depth(broker: Broker): Promise<number> {

@@ -17,7 +17,13 @@ const BACKLOG_P99_RATIO_MAX = 2
 const BACKLOG_RSS_MB_MAX = 400
 const BACKLOG_RESTART_S_MAX = 5
 
-const QUICK: DurablePasses = { passes: 1, rounds: 3, roundMs: 500, budgetMs: Infinity }
+const QUICK: DurablePasses = {
+  passes: 1,
+  rounds: 5,
+  roundMs: 500,
+  msMax: 8_000,
+  budgetMs: Infinity,
+}
 const FULL: DurablePasses = { passes: 5, rounds: 5, roundMs: 1_000, budgetMs: Infinity }
 /** Latencies are taken at a fixed rate, so only time makes many of them. */
 const LATENCY_QUICK: DurablePasses = { passes: 1, rounds: 1, roundMs: 3_000, budgetMs: Infinity }

@@ -68,8 +68,6 @@ async function built(directory: string): Promise<string> {
   copyFileSync(join(ROOT, 'package.json'), join(directory, 'package.json'))
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
   const into = join(directory, 'dist')
-  const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
-  const args = ['--project', 'tsconfig.build.json', '--outDir', into]
-  await promisify(execFile)(tsc, args, { cwd: ROOT })
+  await promisify(execFile)(process.execPath, [join('tools', 'build.ts'), into], { cwd: ROOT })
   return join(into, 'server', 'main.js')
 }

@@ -30,7 +30,7 @@ export class Ages {
 
   watch(slot: number): void {
     this.watchAge(slot)
-    if (this.#slots.expiresAt[slot] !== Infinity) this.#limited.push(slot)
+    if (this.#slots.limitOf(slot) !== Infinity) this.#limited.push(slot)
   }
 
   /** Unless it is watched already. */
@@ -47,7 +47,7 @@ export class Ages {
 
   forget(slot: number): void {
     this.#forgetAge(slot)
-    this.#limited.remove(slot)
+    if (this.#slots.limitOf(slot) !== Infinity) this.#limited.remove(slot)
   }
 
   /** When the first is too old; Infinity for never. */

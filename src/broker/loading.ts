@@ -3,12 +3,12 @@ import { READ_LIMIT_MAX, type Journal, type StoredRecord } from '../journal/inde
 import type { Failure } from './broker.ts'
 import { deathOf, mustDie } from './dying.ts'
 import { messageIdOf, seqOfKey } from './message-id.ts'
-import { extrasOf, headOf, sizeOf } from './message-text.ts'
+import { extrasOf, hasExtras, headOf, sizeOf } from './message-text.ts'
 import type { Known, QueueCore } from './queue-core.ts'
 import { recallRedrives, TASKS, tasksPrefix } from './redriving.ts'
 
-/** Messages that are read at once: others have their turn in between. */
-const PAGE = 500
+/** Messages that are read at once. Others have their turn in between; and what is in hand is little, so it is soon garbage. */
+const PAGE = 200
 /** Texts that are kept of them, those that are received first: the others are read when it is their turn. */
 const TEXTS_KEPT = 1_000
 
@@ -49,8 +49,8 @@ export function admitStored(
 ): number {
   const head = headOf(text)
   // Only what has extras has a group; most messages are not looked at any further.
-  const group =
-    core.entry.config.fifo || text.includes('"group":') ? extrasOf(text)?.group : undefined
+  const mayHaveGroup = hasExtras(text) && (core.entry.config.fifo || text.includes('"group":'))
+  const group = mayHaveGroup ? extrasOf(text)?.group : undefined
   const slot = core.state.admit({
     seq,
     level: head.level,

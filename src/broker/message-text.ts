@@ -44,12 +44,12 @@ export function headOf(text: string): Head {
   const due = text.indexOf('|', level + 1)
   const expires = text.indexOf('|', due + 1)
   const end = text.indexOf('|', expires + 1)
-  const sentAt = Number(text.slice(2, level))
+  const sentAt = numberIn(text, 2, level)
   return {
     sentAt,
-    level: Number(text.slice(level + 1, due)),
-    dueAt: due + 1 === expires ? sentAt : Number(text.slice(due + 1, expires)),
-    expiresAt: expires + 1 === end ? Infinity : Number(text.slice(expires + 1, end)),
+    level: numberIn(text, level + 1, due),
+    dueAt: due + 1 === expires ? sentAt : numberIn(text, due + 1, expires),
+    expiresAt: expires + 1 === end ? Infinity : numberIn(text, expires + 1, end),
   }
 }
 
@@ -57,6 +57,12 @@ export function extrasOf(text: string): Extras | undefined {
   const [from, to] = extrasSpan(text)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `textOf` made of them
   return from === to ? undefined : (JSON.parse(text.slice(from, to)) as Extras)
+}
+
+/** Whether it is worth the while to look for them. */
+export function hasExtras(text: string): boolean {
+  const [from, to] = extrasSpan(text)
+  return from < to
 }
 
 export function bodyOf(text: string): string {
@@ -79,6 +85,9 @@ export function bytesOf({ body, attributes }: Pick<NewMessage, 'body' | 'attribu
 
 /** The same of a message that is written down. */
 export function sizeOf(text: string): number {
+  const [from, to] = extrasSpan(text)
+  // All before the body is one byte each.
+  if (from === to) return Buffer.byteLength(text) - (to + 1)
   const attributes = extrasOf(text)?.attributes
   return bytesOf({ body: bodyOf(text), ...(attributes !== undefined && { attributes }) })
 }
@@ -119,5 +128,19 @@ function extrasSpan(text: string): readonly [from: number, to: number] {
   let at = 1
   for (let bar = 0; bar < 4; bar++) at = text.indexOf('|', at + 1)
   const end = text.indexOf('|', at + 1)
-  return [end + 1, end + 1 + Number(text.slice(at + 1, end))]
+  return [end + 1, end + 1 + numberIn(text, at + 1, end)]
+}
+
+const ZERO = 48
+const NINE = 57
+
+/** Nearly all are digits and nothing else; these are read without making a text of them. */
+function numberIn(text: string, from: number, to: number): number {
+  let value = 0
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    if (code < ZERO || code > NINE) return Number(text.slice(from, to))
+    value = value * 10 + (code - ZERO)
+  }
+  return value
 }

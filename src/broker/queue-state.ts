@@ -78,7 +78,7 @@ export class QueueState {
     slots.level[slot] = message.level
     slots.sentAt[slot] = message.sentAt
     slots.dueAt[slot] = message.dueAt
-    slots.expiresAt[slot] = message.expiresAt
+    slots.setLimit(slot, message.expiresAt)
     slots.bytes[slot] = message.bytes
     slots.receives[slot] = message.receives
     slots.firstReceivedAt[slot] = message.firstReceivedAt
@@ -246,8 +246,8 @@ export class QueueState {
   }
 
   isTooOld(slot: number, now: number): boolean {
-    const { expiresAt, sentAt } = this.slots
-    return Math.min(expiresAt[slot]!, sentAt[slot]! + this.retentionMs) <= now
+    const { slots } = this
+    return Math.min(slots.limitOf(slot), slots.sentAt[slot]! + this.retentionMs) <= now
   }
 
   /** Where it is seen, or waits to be seen. */

@@ -1,7 +1,7 @@
 /**
  * The messages of one queue as columns of numbers: a message is a slot, and a slot is an index.
  *
- * A million messages are some hundred bytes each and nothing that the garbage collector has to follow.
+ * A million messages are some eighty bytes each and nothing that the garbage collector has to follow.
  * `gen` grows with every delivery and every reuse of a slot, so (slot, gen) names one delivery and never
  * another. All messages are also in one line by age, oldest first: `newer` and `older` lead along it.
  */
@@ -41,14 +41,14 @@ export class Slots {
   leasedAtS: Uint32Array = new Uint32Array(0)
   /** When a delay or a lease ends. */
   dueAt: Float64Array = new Float64Array(0)
-  /** When it is too old by a limit of its own; Infinity for none. */
+  /** When it is too old by a limit of its own; empty as long as no message has had one: see `limitOf`. */
   expiresAt: Float64Array = new Float64Array(0)
   /** Along the list of its state: the lane it is ready in, or the line of leases. */
   next: Int32Array = new Int32Array(0)
   prev: Int32Array = new Int32Array(0)
   newer: Int32Array = new Int32Array(0)
   older: Int32Array = new Int32Array(0)
-  /** Its places in the heaps of odd times, odd ages and limits of its own; -1 for none. */
+  /** Its places in the heaps of odd times, odd ages and limits of its own; -1 for none. The last is as `expiresAt`. */
   timed: Int32Array = new Int32Array(0)
   aged: Int32Array = new Int32Array(0)
   limited: Int32Array = new Int32Array(0)
@@ -75,10 +75,24 @@ export class Slots {
     this.gen[slot]!++
     this.seq[slot] = seq
     this.next[slot] = this.prev[slot] = NO_SLOT
-    this.timed[slot] = this.aged[slot] = this.limited[slot] = -1
+    this.timed[slot] = this.aged[slot] = -1
     this.size++
     this.#lineUp(slot)
     return slot
+  }
+
+  /** When it is too old by a limit of its own; Infinity for none. */
+  limitOf(slot: number): number {
+    return this.expiresAt.length === 0 ? Infinity : this.expiresAt[slot]!
+  }
+
+  setLimit(slot: number, at: number): void {
+    if (this.expiresAt.length === 0) {
+      if (at === Infinity) return
+      this.expiresAt = new Float64Array(this.state.length).fill(Infinity)
+      this.limited = new Int32Array(this.state.length).fill(-1)
+    }
+    this.expiresAt[slot] = at
   }
 
   /** The message of that number; none if it is not there. */
@@ -171,15 +185,17 @@ export class Slots {
     this.firstReceivedAt = grown(this.firstReceivedAt, new Float64Array(capacity))
     this.leasedAtS = grown(this.leasedAtS, new Uint32Array(capacity))
     this.dueAt = grown(this.dueAt, new Float64Array(capacity))
-    this.expiresAt = grown(this.expiresAt, new Float64Array(capacity))
     this.next = grown(this.next, new Int32Array(capacity))
     this.prev = grown(this.prev, new Int32Array(capacity))
     this.newer = grown(this.newer, new Int32Array(capacity))
     this.older = grown(this.older, new Int32Array(capacity))
     this.timed = grown(this.timed, new Int32Array(capacity))
     this.aged = grown(this.aged, new Int32Array(capacity))
-    this.limited = grown(this.limited, new Int32Array(capacity))
     this.lane = grown(this.lane, new Uint32Array(capacity))
+    if (this.expiresAt.length > 0) {
+      this.expiresAt = grown(this.expiresAt, new Float64Array(capacity).fill(Infinity))
+      this.limited = grown(this.limited, new Int32Array(capacity).fill(-1))
+    }
     for (let slot = capacity - 1; slot >= before; slot--) {
       this.next[slot] = this.#free
       this.#free = slot

@@ -2,7 +2,7 @@
  * The server of Node with our routes in front of nothing else: it finds the route that is meant, and
  * hands the request to an exchange. What nobody has a route for is limited and counted as well.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 import { fault, type Fault } from '../std/index.ts'
 import { gateOf } from './admission.ts'
@@ -11,6 +11,9 @@ import { PARAM_CHARS_MAX, STALL_MS } from './limits.ts'
 import { serveBeside, type RawService } from './raw.ts'
 import { json, route, type Route } from './route.ts'
 import { Router } from './router.ts'
+
+// An import asks a module for all that it has, and this one would load what WebSockets are made of.
+const { createServer } = process.getBuiltinModule('node:http')
 
 // How often Node looks for those who are late with their headers; half a minute unless it is told.
 const LATE_CHECK_MS_MAX = 1_000

@@ -12,7 +12,6 @@ import { Connections } from './connections.ts'
 import { docsRoutes } from './docs-page.ts'
 import type { Desk, Entry, Owed } from './exchange.ts'
 import type { Http, HttpOptions } from './http.ts'
-import { inject } from './inject.ts'
 import { defaultLimits, OVERDUE_CHECK_MS, type HttpLimits } from './limits.ts'
 import { Pending } from './pending.ts'
 import { queryReader } from './query.ts'
@@ -48,7 +47,10 @@ export function createHttp(options: HttpOptions): Http {
 
   return {
     listen: (address) => connections.listen(address),
-    inject: (request) => inject(server, request),
+    async inject(request) {
+      const { inject } = await import('./inject.ts') // a server that serves has no use for it
+      return inject(server, request)
+    },
     beginDraining,
     async close(graceMs) {
       beginDraining()

@@ -240,7 +240,7 @@ function exitCodes(): string {
 }
 
 function processIo(): Io {
-  // The same distance from src/server and from dist/server.
+  // The same distance from src/server and from dist/server, where the command is bundled.
   const manifest = new URL('../../package.json', import.meta.url)
   const { version }: { version: string } = JSON.parse(readFileSync(manifest, 'utf8'))
   const file = process.argv[1] ?? PRODUCT

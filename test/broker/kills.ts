@@ -17,7 +17,7 @@ const PROGRAM = join(import.meta.dirname, 'child.ts')
 /** What no life takes that is not stuck. */
 const LIFE_MS_MAX = 60_000
 /** Lines that are heard before the process is ended, at most. */
-const LINES_MAX = 400
+const LINES_MAX = 250
 
 export type Tally = { ends: number; sent: number; deleted: number; dead: number; slowestMs: number }
 

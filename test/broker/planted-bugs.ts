@@ -56,8 +56,8 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'a group gives more before it is settled',
     file: 'ready.ts',
-    find: 'if (this.#isFifo) for (const slot of slots) this.#close(this.#slots.lane[slot]!)',
-    put: 'if (!this.#isFifo) for (const slot of slots) this.#close(this.#slots.lane[slot]!)',
+    find: 'if (this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))',
+    put: 'if (!this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))',
   },
   {
     name: 'what another queue has moved is admitted twice',

@@ -16,7 +16,7 @@ const BATCH = 1_000
 const COST_RATIO_MAX = 1.05
 const CONSUMERS = 8
 const ROUNDS = 3
-const TRIES = 4
+const TRIES = 10
 
 test('of 100 000 messages each poisoned one is dead after so many receives, with its history', async () => {
   await using scene = await Scene.open({ freeze: false, stepsMax: 10 ** 9 })

@@ -32,8 +32,9 @@ test('clock jumps of an hour neither hurry nor hold deadlines, and no version or
       const jumped = await subject.report('time')
       const options = { ...history.start(), seed: n + (restarted ? 10 : 0), batches: BATCHES }
       subject.tell({ type: 'load', options })
-      await subject.report('loaded')
-      late.push(...(await subject.report('timed')).lateMs)
+      // On a busy machine the timers may be done first.
+      const [timed] = await Promise.all([subject.report('timed'), subject.report('loaded')])
+      late.push(...timed.lateMs)
       history.settle(await subject.dump(history.keys))
 
       const jumpS = (jumped.wallMs - before.wallMs) / 1_000

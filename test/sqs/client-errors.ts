@@ -57,10 +57,15 @@ function isRefused(
   assert.ok(error !== undefined && classesOf(name, wanted).includes(error.name), what)
 }
 
+/** Which got a class when the protocol became AWS JSON. */
+function later(name: SqsErrorName): readonly string[] {
+  return name === 'InvalidAttributeValue' ? [name] : []
+}
+
 /** In the old SDK an action has only the errors that its list had then; any other is named by its code. */
 function classesOf(name: SqsErrorName, { maker, protocol }: Wanted): readonly string[] {
   const { code } = sqsErrors[name]
-  if (CLASSLESS.has(name)) return maker === 'js' ? [code] : ['ClientError']
+  if (CLASSLESS.has(name)) return maker === 'js' ? [code] : ['ClientError', ...later(name)]
   const isBare = maker === 'js' && protocol === 'query' && name === 'QueueDoesNotExist'
   return isBare ? [name, code] : [name]
 }

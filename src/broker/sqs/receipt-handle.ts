@@ -7,9 +7,10 @@
  * Handles live as long as leases do. To change the format, give it another version; a handle of the version
  * before is then refused, as one that has expired is.
  */
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 
 import type { Receipt } from '../broker.ts'
+import { Mac } from './mac.ts'
 
 const VERSION = 1
 const HEAD_BYTES = 31
@@ -17,10 +18,10 @@ const MAC_BYTES = 16
 const HANDLE_CHARS = Math.ceil(((HEAD_BYTES + MAC_BYTES) * 8) / 6)
 
 export class ReceiptHandles {
-  readonly #secret: KeyObject
+  readonly #secret: Mac
 
   constructor(secret: string) {
-    this.#secret = createSecretKey(secret, 'utf8')
+    this.#secret = new Mac(Buffer.from(secret))
   }
 
   write({ queueId, slot, gen, seq, token }: Receipt): string {
@@ -53,6 +54,6 @@ export class ReceiptHandles {
   }
 
   #mac(bytes: Buffer): Buffer {
-    return createHmac('sha256', this.#secret).update(bytes.subarray(0, HEAD_BYTES)).digest()
+    return this.#secret.ofBytes(bytes.subarray(0, HEAD_BYTES))
   }
 }

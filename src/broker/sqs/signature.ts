@@ -4,12 +4,13 @@
  * A signature is good for this method, path, query, body and headers, for a few minutes, and for whoever has the
  * secret that belongs to the key. Nothing is told about how far from right a wrong one was.
  */
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 
 import type { RawRequest } from '../../http/index.ts'
 import { canonicalHash } from './canonical.ts'
 import { SqsError } from './errors.ts'
 import { SQS_PRESIGNED_S_MAX, SQS_SIGNING_KEYS_MAX, SQS_SKEW_MS_MAX } from './limits.ts'
+import { Mac } from './mac.ts'
 import { QueryFields } from './query-fields.ts'
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
@@ -45,7 +46,7 @@ export function claimOf({ headers, url }: Pick<RawRequest, 'headers' | 'url'>): 
 
 /** Keys of a day and a region, of those who have signed with them before. */
 export class SigningKeys {
-  readonly #known = new Map<string, KeyObject>()
+  readonly #known = new Map<string, Mac>()
 
   /** Throws unless whoever made the request has the secret. */
   verify(
@@ -64,14 +65,14 @@ export class SigningKeys {
     const scope = `${day}/${region}/sqs/aws4_request`
     const name = `${accessKeyId}/${day}/${region}`
     const key = this.#known.get(name) ?? derived(secret, { day, region })
-    const right = hmac(key, `${ALGORITHM}\n${time}\n${scope}\n${canonical}`)
+    const right = key.ofText(`${ALGORITHM}\n${time}\n${scope}\n${canonical}`)
     if (!timingSafeEqual(right, Buffer.from(signature, 'hex')))
       throw new SqsError('SignatureDoesNotMatch')
     if (!this.#known.has(name)) this.#keep(name, key)
   }
 
   /** Only of those who had the secret, so that nobody else can fill it. */
-  #keep(name: string, key: KeyObject): void {
+  #keep(name: string, key: Mac): void {
     for (const oldest of this.#known.keys()) {
       if (this.#known.size < SQS_SIGNING_KEYS_MAX) break
       this.#known.delete(oldest)
@@ -155,17 +156,10 @@ function unsigned(header: string): SqsError {
   )
 }
 
-/** As an object of the library: with the bytes themselves, every signature would cost several times as much. */
-function derived(
-  secret: string,
-  { day, region }: Readonly<{ day: string; region: string }>,
-): KeyObject {
-  const key = hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), 'sqs'), 'aws4_request')
-  return createSecretKey(key)
-}
-
-function hmac(key: string | Buffer | KeyObject, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest()
+function derived(secret: string, { day, region }: Readonly<{ day: string; region: string }>): Mac {
+  let key = new Mac(Buffer.from(`AWS4${secret}`))
+  for (const part of [day, region, 'sqs', 'aws4_request']) key = new Mac(key.ofText(part))
+  return key
 }
 
 /** Milliseconds since 1970; a day that a month does not have is one of the next month. */

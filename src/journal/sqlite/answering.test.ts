@@ -49,6 +49,14 @@ describe('whoever was answered', () => {
     await end()
   })
 
+  test('reads what was committed, however soon it asks', async (t) => {
+    await using journal = await sqliteJournal({ directory: directoryFor(t) })
+    for (let n = 1; n <= 500; n++) {
+      await journal.commit(append('s'))
+      assert.equal(await journal.version('s'), n)
+    }
+  })
+
   test('is followed by every subscription, however much others read', async (t) => {
     await using journal = await sqliteJournal({ directory: directoryFor(t) })
     await journal.commit(append('large', 2_000))

@@ -7,6 +7,7 @@
  * have its own any more. Changing anything here changes the file: see `schema.ts`.
  */
 import { crc32 } from 'node:zlib'
+import { writeText } from './texts.ts'
 
 export type StreamRow = { id: number; name: string; version: number; link: number; crc: number }
 
@@ -119,6 +120,15 @@ export function recordCrc(row: Omit<RecordRow, 'crc'>): number {
   return finish(row.value)
 }
 
+/** The same of a row whose value is read as text: a text and a blob of the same bytes count alike. */
+export function recordTextCrc(collection: number, key: string, value: string): number {
+  begin(TABLE.record)
+  number(collection)
+  text(key)
+  text(value)
+  return finish()
+}
+
 export function ledgerCrc(row: Omit<LedgerRow, 'crc'>): number {
   begin(TABLE.ledger)
   number(row.id)
@@ -207,7 +217,7 @@ function text(value: string | null): void {
   if (value === null) return number(NO_LENGTH)
   const bytesMax = value.length * UTF8_BYTES_PER_UNIT
   if (end + 8 + bytesMax > scratch.length) grow(8 + bytesMax)
-  const length = scratch.write(value, end + 8)
+  const length = writeText(scratch, value, end + 8)
   view.setFloat64(end, length, true)
   end += 8 + length
 }

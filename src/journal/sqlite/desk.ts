@@ -11,6 +11,7 @@ import type { EventRow } from './checks.ts'
 import { FrameReader, type Sink } from './frame-reader.ts'
 import { GROUP_CRC_BYTES, GROUP_HEADER_BYTES } from './frame.ts'
 import type { Group } from './intake.ts'
+import { Passing } from './passing.ts'
 
 export type DeskEvent = Readonly<{
   type: 'event'
@@ -64,16 +65,16 @@ export class Desk {
   readonly #groups = new Deque<Readonly<{ number: number; end: number }>>()
   readonly #events = new Deque<DeskEvent>()
   readonly #streams = new FleetingMap<string, Deque<DeskEvent>>()
-  readonly #records = new FleetingMap<string, FleetingMap<string, DeskRecord>>()
+  readonly #records = new Passing<DeskRecord>()
   readonly #answers = new FleetingMap<string, DeskAnswer>()
-  readonly #snapshots = new FleetingMap<string, FleetingMap<string, DeskSnapshot>>()
+  readonly #snapshots = new Passing<DeskSnapshot>()
   readonly #fences = new Map<string, DeskFence>()
   readonly #sink: Sink = {
     event: (stream, event) => this.#layEvent(stream, event),
     record: (collection, key, value) => {
       const item: DeskRecord = { type: 'record', collection, key, value, isLatest: true }
       this.#lay(item)
-      replace(this.#records, collection, key, item)
+      this.#records.set(collection, key, item)
     },
     answer: (key, fingerprint, response) => {
       const [position, at] = [this.#position, this.#at]
@@ -84,7 +85,7 @@ export class Desk {
     snapshot: (stream, seq, fold, kept) => {
       const item: DeskSnapshot = { type: 'snapshot', stream, seq, fold, kept, isLatest: true }
       this.#lay(item)
-      replace(this.#snapshots, stream, placeOf(seq, fold), item)
+      this.#snapshots.set(stream, placeOf(seq, fold), item)
     },
     fence: (name, token) => {
       const before = this.#fences.get(name)
@@ -101,6 +102,10 @@ export class Desk {
   #left = 0
   /** Items of groups of which nothing is left. */
   #passed = 0
+  /** Items that had come at the last turn. */
+  #turned = 0
+  /** Whether nothing has come since all had left. */
+  #isBare = true
   #position: number
   #filed: number
 
@@ -157,10 +162,8 @@ export class Desk {
         takeFirst(this.#streams, item.stream)
         break
       case 'record':
-        if (item.isLatest) takeFrom(this.#records, item.collection, item.key)
-        break
       case 'snapshot':
-        if (item.isLatest) takeFrom(this.#snapshots, item.stream, placeOf(item.seq, item.fold))
+        item.isLatest = false
         break
       case 'answer':
         if (this.#answers.get(item.key) === item) this.#answers.delete(item.key)
@@ -193,11 +196,11 @@ export class Desk {
   }
 
   record(collection: string, key: string): DeskRecord | undefined {
-    return this.#records.get(collection)?.get(key)
+    return this.#records.get(collection, key)
   }
 
   records(collection: string): Iterable<DeskRecord> {
-    return this.#records.get(collection)?.values() ?? []
+    return this.#records.values(collection)
   }
 
   answer(key: string): DeskAnswer | undefined {
@@ -205,7 +208,7 @@ export class Desk {
   }
 
   snapshots(stream: string): Iterable<DeskSnapshot> {
-    return this.#snapshots.get(stream)?.values() ?? []
+    return this.#snapshots.values(stream)
   }
 
   #layEvent(stream: string, event: Parameters<Sink['event']>[1]): void {
@@ -224,6 +227,7 @@ export class Desk {
   #lay(item: Item): void {
     this.#items.pushBack(item)
     this.#came += 1
+    this.#isBare = false
   }
 
   #passGroups(): void {
@@ -233,35 +237,23 @@ export class Desk {
       this.#filed = group.number
       this.#passed = group.end
       this.#groups.popFront()
+      this.#turn()
+    }
+  }
+
+  /** Where all has left that came before the last turn, it is time for the next. */
+  #turn(): void {
+    while (this.#left >= this.#turned && !this.#isBare) {
+      this.#isBare = this.#turned === this.#came
+      this.#turned = this.#came
+      this.#records.turn()
+      this.#snapshots.turn()
     }
   }
 }
 
 function placeOf(seq: number, fold: string): string {
   return `${seq}\0${fold}` // no name has a NUL
-}
-
-function replace<T extends { isLatest: boolean }>(
-  all: FleetingMap<string, FleetingMap<string, T>>,
-  of: string,
-  key: string,
-  item: T,
-): void {
-  let some = all.get(of)
-  if (some === undefined) all.set(of, (some = new FleetingMap()))
-  const before = some.get(key)
-  if (before !== undefined) before.isLatest = false
-  some.set(key, item)
-}
-
-function takeFrom<T>(
-  all: FleetingMap<string, FleetingMap<string, T>>,
-  of: string,
-  key: string,
-): void {
-  const some = all.get(of)
-  some?.delete(key)
-  if (some?.size === 0) all.delete(of)
 }
 
 function takeFirst(streams: FleetingMap<string, Deque<DeskEvent>>, stream: string): void {

@@ -5,8 +5,8 @@
  *   the writer turns   what the writer will want to write over is filed, a step at a time
  *   nothing comes      everything is filed
  *
- * Before a question is answered, all groups that have come are laid: a group is posted before its
- * commits are answered, so whoever was answered and asks then reads what was committed. Between two
+ * Before a question is answered, all groups are laid whose commits may have been answered, so whoever was
+ * answered and asks then reads what was committed. Between two
  * steps some questions are answered, never all that may come: who reads without end must not keep
  * groups from being filed.
  */
@@ -103,7 +103,7 @@ class Filer {
       const received = receiveMessageOnPort(this.#main)
       if (received === undefined) break
       hasCome = true
-      this.#takeGroups() // the one who asks may have been told of them
+      this.#takeAnswered()
       this.#take(received.message)
     }
     return hasCome
@@ -117,6 +117,21 @@ class Filer {
       hasCome = true
       this.#take(received.message)
     }
+  }
+
+  /** The writer answers a group before it posts it: what is not here yet will be in a moment. */
+  #takeAnswered(): void {
+    const { answered } = this.#words
+    this.#takeGroups()
+    if (this.#filing.last >= answered) return
+    this.#words.isFilerResting = true
+    for (;;) {
+      const seen = this.#words.filerSeen
+      this.#takeGroups()
+      if (this.#filing.last >= answered) break
+      this.#words.filerSleep(seen, Infinity)
+    }
+    this.#words.isFilerResting = false
   }
 
   #take(message: ToFiler): void {

@@ -9,6 +9,7 @@ import type {
   StreamAppend,
 } from '../journal.ts'
 import { ENTRY, EXPECTED, HAS, RECORD, SNAPSHOT } from './frame.ts'
+import { KnownTexts } from './texts.ts'
 
 /** What a judge has to know of an entry. */
 export type Brief =
@@ -44,6 +45,9 @@ export interface Sink {
   ): void
   fence(name: string, token: number): void
 }
+
+/** Names of streams, collections and types. */
+const names = new KnownTexts()
 
 /** Reads the entries of a group one after the other. */
 export class FrameReader {
@@ -127,7 +131,7 @@ export class FrameReader {
   #briefStreams(count: number): StreamAppend[] {
     const streams: StreamAppend[] = []
     for (let n = 0; n < count; n++) {
-      const stream = this.#text()
+      const stream = this.#name()
       const expected = expectedOf(this.#number())
       const events = new Array<NewEvent>(this.#short())
       this.#skip()
@@ -175,13 +179,13 @@ export class FrameReader {
   }
 
   #events(sink: Sink): void {
-    const stream = this.#text()
+    const stream = this.#name()
     this.#at += 8
     const count = this.#short()
     this.#at += 4
     for (let n = 0; n < count; n++) {
       const has = this.#byte()
-      const type = this.#text()
+      const type = this.#name()
       const version = this.#number()
       const at = this.#number()
       const effective = has & HAS.effective ? this.#number() : null
@@ -211,7 +215,7 @@ export class FrameReader {
 
   #record(sink: Sink): void {
     const isPut = this.#byte() === RECORD.put
-    const collection = this.#text()
+    const collection = this.#name()
     const key = this.#text()
     sink.record(collection, key, isPut ? this.#blob() : null)
   }
@@ -236,6 +240,12 @@ export class FrameReader {
     const start = this.#at + 4
     this.#skip()
     return this.#bytes.toString('utf8', start, this.#at)
+  }
+
+  #name(): string {
+    const start = this.#at + 4
+    this.#skip()
+    return names.read(this.#bytes, start, this.#at)
   }
 
   #blob(): Buffer {

@@ -9,6 +9,7 @@
  * What a batch is judged by comes before what is only kept, and a list of events says how long it is:
  * so a judge reads no payload. Texts are UTF-8 with their length in front, all numbers little-endian.
  */
+import { writeText } from './texts.ts'
 import type { Batch, Expected, NewEvent, RecordWrite, SnapshotWrite } from '../journal.ts'
 
 /** What is left free in front of the entries of a group, and behind them. */
@@ -184,7 +185,7 @@ export class FrameWriter {
   }
 
   #text(value: string): void {
-    const length = this.#bytes.write(value, this.#end + 4)
+    const length = writeText(this.#bytes, value, this.#end + 4)
     this.#view.setUint32(this.#end, length, true)
     this.#end += 4 + length
   }

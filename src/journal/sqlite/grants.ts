@@ -38,6 +38,7 @@ export class Grants implements View {
   readonly #groups = new Deque<Granted>()
   #current: Granted = { number: 0, kept: [], keys: [] }
   #now = 0
+  #isJudging = false
   /** The last group that the tables have. */
   #filed = 0
 
@@ -56,17 +57,19 @@ export class Grants implements View {
 
   /**
    * What is granted from here on is granted to group `number`, at `now`. All of it is judged by the tables
-   * as they are at one moment, which costs less than to look each time how they are.
+   * as they are at one moment, which costs less than to look each time how they are; they are left alone
+   * where all is known without them.
    */
   begin(number: number, now: number): void {
     this.#current = { number, kept: [], keys: [] }
     this.#now = now
-    this.#database.exec('begin')
+    this.#isJudging = true
   }
 
   /** All that the group has was judged: the tables may change. */
   judged(): void {
-    this.#database.exec('commit')
+    this.#isJudging = false
+    if (this.#database.isTransaction) this.#database.exec('commit')
   }
 
   /** The group is durable. */
@@ -113,6 +116,7 @@ export class Grants implements View {
   /** The token of a fence in the tables, whatever was granted since. */
   filedToken(fence: string): number {
     const where = { table: 'fences', key: fence }
+    this.#look()
     const row = reading(where, () => this.#statements.fence.get(fence))
     if (row === undefined) return 0
     const right = rightOf(TABLES.fences, row, { name: fence })
@@ -145,6 +149,10 @@ export class Grants implements View {
     this.#database.close()
   }
 
+  #look(): void {
+    if (this.#isJudging && !this.#database.isTransaction) this.#database.exec('begin')
+  }
+
   #raise(kept: Kept, value: number): void {
     const { number, kept: all } = this.#current
     if (kept.group !== number) {
@@ -169,6 +177,7 @@ export class Grants implements View {
 
   #filedVersion(stream: string): number {
     const where = { table: 'streams', stream }
+    this.#look()
     const row = reading(where, () => this.#statements.stream.get(stream))
     if (row === undefined) return 0
     const right = rightOf(TABLES.streams, row, { name: stream })
@@ -177,6 +186,7 @@ export class Grants implements View {
   }
 
   #filedAnswer(key: string): Omit<KeptAnswer, 'group'> | undefined {
+    this.#look()
     const row = checkedAnswer(this.#statements.answer, key)
     if (row === undefined) return undefined
     const { fingerprint, response, position, at } = row

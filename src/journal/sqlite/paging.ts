@@ -28,9 +28,9 @@ export function spanOf(prefix: string, after: string | undefined): Span {
 }
 
 /** The texts of two statements, for a span with its beginning and for one without. */
-export function pageTexts(from: string, key: string): readonly [string, string] {
+export function pageTexts(from: string, key: string, columns = '*'): readonly [string, string] {
   const text = (is: '>=' | '>'): string =>
-    `select * from ${from} ${key} ${is} ? and ${key} < cast(? as text) order by ${key}`
+    `select ${columns} from ${from} ${key} ${is} ? and ${key} < cast(? as text) order by ${key}`
   return [text('>='), text('>')]
 }
 

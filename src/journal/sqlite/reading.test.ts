@@ -39,3 +39,31 @@ test('a page of large events ends early, wherever they are, and the next goes on
   }
   database.close()
 })
+
+test('a value is read back as it was written, and what is none of its bytes is damage', () => {
+  const database = new DatabaseSync(':memory:')
+  database.exec(MIGRATIONS[0]!)
+  writeFirstRows(database)
+  const filing = new Filing(database, 1_000)
+  const values = ['', '\uFEFFmark', 'a\0b', 'ü€😀', '\uFFFD', 'x'.repeat(70_000)]
+  const records = values.map((value, n) => ({ collection: 'c', key: `k${n}`, value }))
+  const writer = new FrameWriter()
+  writer.batch({ records }, checkBatch({ records }))
+  const bytes = Buffer.from(writer.cut())
+  filing.lay({ number: 1, at: 1, position: 0, count: 1, bytes })
+  filing.file(1, Infinity)
+  const keys = records.map(({ key }) => key)
+  const read = (): string[][] => [
+    filing.reading.records('c', '', undefined, 100).map(({ value }) => value),
+    filing.reading.getRecords('c', keys).map(({ value }) => value),
+  ]
+  assert.deepEqual(read(), [values, values])
+
+  for (const damage of [Buffer.from([0xff]), Buffer.from('a\0c'), Buffer.from('a'), 7, '']) {
+    database.prepare("update records set value = ? where key = 'k2'").run(damage)
+    assert.throws(read, /the record k2 of c is damaged/)
+    assert.throws(() => filing.reading.getRecords('c', ['k2']), /the record k2 of c is damaged/)
+    assert.equal(filing.reading.getRecords('c', ['k1', 'k3']).length, 2)
+  }
+  database.close()
+})

@@ -15,9 +15,13 @@ export type Digest = Omit<DigestRow, 'crc'> & { isChanged: boolean }
 /** Rows of one statement. */
 const ROWS = 32
 const COLUMNS = 4
+/** No key has it. */
+const SEPARATOR = '\0'
 
 const TEXTS = {
-  between: 'select key, crc from records where collection = ? and key >= ? and key <= ? limit ?',
+  between: `
+    select count(*) as count, group_concat(key, char(0)) as keys, group_concat(crc) as crcs
+    from (select key, crc from records where collection = ? and key >= ? and key <= ? limit ?)`,
   crc: 'select crc from records where collection = ? and key = ?',
   putMany: `replace into records values ${new Array(ROWS).fill('(?, ?, ?, ?)').join()}`,
   put: 'replace into records values (?, ?, ?, ?)',
@@ -44,9 +48,8 @@ export class RecordRows {
   put(digest: Digest, keys: readonly string[], blobs: readonly Uint8Array[]): void {
     const { id } = digest
     const { putMany, put } = this.#statements
-    const [first, last] = ends(keys)
-    const crcs = this.#between(id, first, last, keys) ?? this.#each(id, keys)
-    for (const crc of crcs.values()) remove(digest, crc)
+    const crcs = this.#between(id, keys.toSorted(compareBytes)) ?? this.#each(id, keys).values()
+    for (const crc of crcs) remove(digest, crc)
     const values: (number | string | Uint8Array)[] = []
     for (let n = 0; n < keys.length; n++) {
       const [key, value] = [keys[n]!, blobs[n]!]
@@ -62,32 +65,31 @@ export class RecordRows {
 
   delete(digest: Digest, keys: readonly string[]): void {
     const { id } = digest
-    const [first, last] = ends(keys)
-    const between = this.#between(id, first, last, keys)
-    const crcs = between ?? this.#each(id, keys)
-    for (const crc of crcs.values()) remove(digest, crc)
-    if (between !== undefined) this.#statements.deleteBetween.run(id, first, last)
-    else for (const key of crcs.keys()) this.#statements.delete.run(id, key)
+    const sorted = keys.toSorted(compareBytes)
+    const between = this.#between(id, sorted)
+    if (between !== undefined) {
+      for (const crc of between) remove(digest, crc)
+      if (between.length > 0) this.#statements.deleteBetween.run(id, sorted[0]!, sorted.at(-1)!)
+      return
+    }
+    for (const [key, crc] of this.#each(id, keys)) {
+      remove(digest, crc)
+      this.#statements.delete.run(id, key)
+    }
   }
 
-  /** The crcs of those that are there; nothing if others are there too. */
-  #between(
-    id: number,
-    first: string,
-    last: string,
-    keys: readonly string[],
-  ): Map<string, number> | undefined {
-    const rows = this.#statements.between.all(id, first, last, keys.length + 1)
-    const crcs = new Map<string, number>()
-    if (rows.length === 0) return crcs
-    if (rows.length > keys.length) return undefined
-    const asked = new Set(keys)
-    for (const row of rows) {
-      const key = String(row['key'])
-      if (!asked.has(key)) return undefined
-      crcs.set(key, Number(row['crc']))
+  /** The crcs of those that are there; nothing if others are there too. One row has all of them. */
+  #between(id: number, keys: readonly string[]): readonly number[] | undefined {
+    const row = this.#statements.between.get(id, keys[0]!, keys.at(-1)!, keys.length + 1)
+    const count = Number(row?.['count'])
+    if (count === 0) return []
+    const found = String(row?.['keys'])
+    if (found !== keys.join(SEPARATOR)) {
+      const [asked, others] = [new Set(keys), found.split(SEPARATOR)]
+      if (others.length !== count || !others.every((key) => asked.has(key))) return undefined
     }
-    return crcs
+    const crcs = String(row?.['crcs']).split(',').map(Number)
+    return crcs.length === count && crcs.every(isCrc) ? crcs : undefined
   }
 
   #each(id: number, keys: readonly string[]): Map<string, number> {
@@ -114,10 +116,7 @@ export function remove(digest: Digest, crc: number): void {
   digest.isChanged = true
 }
 
-function ends(keys: readonly string[]): [first: string, last: string] {
-  let [first, last] = [keys[0]!, keys[0]!]
-  for (const key of keys)
-    if (compareBytes(key, last) > 0) last = key
-    else if (compareBytes(key, first) < 0) first = key
-  return [first, last]
+/** What damage has left in place of a crc is looked at by itself. */
+function isCrc(value: number): boolean {
+  return value >>> 0 === value
 }

@@ -107,10 +107,10 @@ export class Words {
   readonly #words: Int32Array<SharedArrayBuffer>
   readonly #numbers: BigInt64Array<SharedArrayBuffer>
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(32)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(40)) {
     this.buffer = buffer
     this.#words = new Int32Array(buffer, 0, 4)
-    this.#numbers = new BigInt64Array(buffer, 16, 2)
+    this.#numbers = new BigInt64Array(buffer, 16, 3)
   }
 
   wakeWriter(): void {
@@ -174,6 +174,15 @@ export class Words {
 
   set flushes(count: number) {
     Atomics.store(this.#numbers, 1, BigInt(count))
+  }
+
+  /** The last group whose commits may have been answered: it is on its way to the filer. */
+  get answered(): number {
+    return Number(Atomics.load(this.#numbers, 2))
+  }
+
+  set answered(number: number) {
+    Atomics.store(this.#numbers, 2, BigInt(number))
   }
 
   #wake(word: number): void {

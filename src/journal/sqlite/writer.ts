@@ -1,6 +1,7 @@
 /**
  * The thread that makes commits durable: it judges what has come, writes what was granted as one group,
- * flushes, hands the group to the filer and answers, in this order.
+ * flushes, answers and hands the group to the filer, in this order. The filer is told beforehand that a
+ * group was answered, and answers no question before it has that group.
  *
  *   open --no room for a group--> read-only --there is room--> open
  *     '--a write or a flush fails, or the directory is lost--> failed
@@ -169,9 +170,9 @@ class Writer {
     this.#position = group.position
     // Whoever has the directory may read the group or not, so nobody is answered.
     if (this.#intake.isSealed) throw taken()
-    const { length } = bytes // of which nothing is left here when it is handed on
+    this.#words.answered = number
+    this.#answer(group, bytes.length)
     this.#hand(bytes, number, position, group.kept)
-    this.#answer(group, length)
   }
 
   #judge(group: Group, buffer: Buffer): void {

@@ -210,6 +210,8 @@ export class Reference {
 
   /** Sends of the life that ended which nobody was told of: none is there behind one that is not. */
   checkPrefix(found: ReadonlySet<string>): void {
+    // A full queue refuses one of a batch, and nobody hears of it before the others are durable.
+    if (this.config.maxLength !== undefined) return
     const open = [...this.byTag.values()].filter(
       ({ outcome, wasAnswered, life, ttlMs, uncertain }) =>
         outcome === 'unsure' &&

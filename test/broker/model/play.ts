@@ -437,7 +437,8 @@ class Play {
     reference.pausedSince = Infinity
     await this.#again(() => this.#broker.pause(name, { receive: false }))
     for (const queue of reference.isRedriven ? [name, dead, name, dead] : [name, dead])
-      for (let rounds = 0, empty = 0; rounds < 200 && empty < 1; rounds++) {
+      // A group waits as long as one of it is on its way to the dead letters, and a troubled journal takes its time.
+      for (let rounds = 0, empty = 0; rounds < 200 && empty < (wanted.size > 0 ? 5 : 1); rounds++) {
         const got = await this.#until(
           this.#broker.receive(queue, { max: 10, waitMs: 6_000, visibilityMs: 2_000 }),
         )
