@@ -101,10 +101,11 @@ export class Line {
   #busy(schedule: Schedule, waiting: readonly Waiting[]): void {
     if (schedule.mode !== 'open' || schedule.running >= this.#slots) return
     const held = this.#heldIn(schedule)
-    const [head] = waiting
-    const idle = this.#isStrict
-      ? waiting.filter(({ known, isReady }) => known === head?.known && isReady)
-      : waiting.filter(({ isReady }) => isReady)
+    // The head of a strict line may be one that is not on record yet.
+    const idle = waiting.filter(
+      ({ known: { testId }, isReady }) =>
+        isReady && (!this.#isStrict || schedule.position(testId) === 1),
+    )
     for (const { known } of idle)
       if (!known.keys.some((key) => held.has(key)))
         this.#wrong(`${known.testId} is ready, a slot is free, and it does not run`)
