@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
+import { directory } from '../test/probe/bundles.ts'
+
 const run = promisify(execFile)
 
 const manifest: {
@@ -64,8 +66,19 @@ describe('what is released', () => {
     }
   })
 
+  test('the command runs a bundle with steps of its own, and reports', async () => {
+    using bundle = directory({
+      'features/one.feature': 'Feature: One\n  Scenario: one\n    Given one\n',
+      'steps/one.ts': `import { Given } from '@cucumber/cucumber'\nGiven('one', () => undefined)\n`,
+    })
+    const [path = ''] = Object.values(manifest.bin)
+    const { stdout } = await run(process.execPath, [path, 'run', bundle.path])
+    assert.match(stdout, /^1 scenario: 1 passed/m)
+    assert.ok(existsSync(join(bundle.path, 'evidence', 'report.html')))
+  })
+
   test('has a file for every thread that it starts', () => {
-    for (const path of globSync('src/**/*.ts')) {
+    for (const path of globSync('src/**/*.ts', { exclude: ['src/probe/**'] })) {
       const source = readFileSync(path, 'utf8')
       if (!source.includes('new Worker(')) continue
       const [, named] = /new URL\(`\.\/([\w-]+)\$\{extension\}/.exec(source) ?? []

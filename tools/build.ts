@@ -4,7 +4,7 @@
  * to its first answer, most went into finding some four hundred files.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { build, type OutputFile } from 'esbuild'
 
 import { succeeds } from './command.ts'
@@ -17,6 +17,9 @@ const ENTRIES = [
   'journal/sqlite/errand-thread.js',
   'kernel/internal/watchdog-thread.js',
 ]
+
+/** These start files that stand beside them, which run in processes of their own: they stay where they are. */
+const APART = ['probe/runner/command.js', 'probe/evidence/reports.js']
 
 const into = process.argv[2] ?? 'dist'
 rmSync(into, { recursive: true, force: true })
@@ -33,6 +36,7 @@ async function bundled(directory: string): Promise<readonly OutputFile[]> {
     bundle: true,
     splitting: true, // what a command does not need it does not load
     packages: 'external',
+    external: APART.map((path) => resolve(directory, path)),
     format: 'esm',
     platform: 'node',
     target: 'node24',
