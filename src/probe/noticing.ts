@@ -19,7 +19,7 @@ export function noticed(core: QueueCore, { life, notice }: Of<'test-notice'>): u
     case 'test-loading':
       schedule.mark(testId, 'Loading')
       if (!schedule.isPending(testId) && !schedule.isRunning(testId))
-        schedule.enqueue(testId, notice.priority, notice.place)
+        schedule.enqueue(testId, notice.priority)
       return undefined
     case 'test-loaded':
       if (schedule.ready(testId, notice.exclusive)) schedule.mark(testId, 'Loaded')

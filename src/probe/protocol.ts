@@ -161,7 +161,7 @@ export type QueueRequest =
 /** What an execution tells the queue of itself. */
 export type TestNotice =
   | Readonly<{ type: 'test-initialized'; testId: string }>
-  | Readonly<{ type: 'test-loading'; testId: string; priority: number; place: number }>
+  | Readonly<{ type: 'test-loading'; testId: string; priority: number }>
   | Readonly<{ type: 'test-loaded'; testId: string; exclusive: readonly string[] }>
   | Readonly<{ type: 'test-started'; testId: string }>
   | Readonly<{ type: 'test-completed'; testId: string; outcome: Outcome }>

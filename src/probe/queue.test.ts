@@ -61,7 +61,7 @@ class Rig {
   }
 
   loading(testId: string): void {
-    this.tell(testId, { type: 'test-loading', priority: 0, place: 1 })
+    this.tell(testId, { type: 'test-loading', priority: 0 })
   }
 
   loaded(testId: string): void {

@@ -64,7 +64,7 @@ class QueueActor {
     core.nextPlace = nextPlace
     for (const { record, state, place, isWaiting } of tests) {
       core.schedule.add(record.testId, record.priority, state)
-      if (isWaiting) core.schedule.enqueue(record.testId, record.priority, place)
+      if (isWaiting) core.schedule.enqueue(record.testId, record.priority)
       core.spawn(record.testId, { type: 'recovered', record, place })
     }
     this.#isRecovered = true

@@ -74,7 +74,7 @@ function start(core: QueueCore, message: Of<'start-test'>): undefined {
     const refusal = lineRefusal(core, testId)
     if (refusal !== undefined) return void replyTo.tell(refusal)
     place = core.nextPlace++
-    core.schedule.enqueue(testId, priority, place)
+    core.schedule.enqueue(testId, priority)
     core.house.tally.started++
   }
   const standing = core.standing(testId)

@@ -54,7 +54,7 @@ function play(policy: Policy, slots: number, steps: readonly Step[]): void {
         const { priority, keys } = step
         const id = `t${++place}`
         schedule.add(id)
-        schedule.enqueue(id, priority, place)
+        schedule.enqueue(id, priority)
         model.push({ id, priority, place, keys, phase: 'line' })
         break
       }
@@ -97,9 +97,9 @@ function play(policy: Policy, slots: number, steps: readonly Step[]): void {
 
 function filled(policy: Policy, slots = 1): Schedule {
   const schedule = new Schedule({ slots, policy, depth: 3 })
-  for (const [at, id] of ['a', 'b', 'c'].entries()) {
+  for (const id of ['a', 'b', 'c']) {
     schedule.add(id)
-    schedule.enqueue(id, 0, at)
+    schedule.enqueue(id, 0)
   }
   return schedule
 }
@@ -132,7 +132,7 @@ describe('a schedule', () => {
   test('lets the higher priority go first', () => {
     const schedule = filled('first-ready')
     schedule.add('urgent')
-    schedule.enqueue('urgent', 9, 4)
+    schedule.enqueue('urgent', 9)
     for (const id of ['a', 'b', 'c', 'urgent']) schedule.ready(id, [])
     assert.equal(schedule.position('urgent'), 1)
     assert.equal(schedule.position('a'), 2)
@@ -155,7 +155,7 @@ describe('a schedule', () => {
     for (const id of ['a', 'b']) {
       assert.equal(schedule.isFull, false)
       schedule.add(id)
-      schedule.enqueue(id, 0, 0)
+      schedule.enqueue(id, 0)
     }
     assert.equal(schedule.isFull, true)
     schedule.remove('a')
@@ -179,7 +179,7 @@ describe('a schedule', () => {
     const schedule = new Schedule({ slots: 1, policy: 'first-ready', depth: 1_000 })
     for (let n = 0; n < 1_000; n++) {
       schedule.add(`t${n}`)
-      schedule.enqueue(`t${n}`, 0, n)
+      schedule.enqueue(`t${n}`, 0)
       if (n >= 10) schedule.remove(`t${n - 10}`)
       assert.equal(schedule.position(`t${n}`), Math.min(n + 1, 10 + (n < 10 ? 1 : 0)))
     }

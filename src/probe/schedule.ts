@@ -32,6 +32,7 @@ export class Schedule {
   /** One line for each priority. */
   readonly #lines: readonly Line<Entry>[]
   #pending = 0
+  #joins = 0
   readonly #ready = new Heap<Entry>(goesBefore)
   readonly #running = new Set<Entry>()
   readonly #holders = new Map<string, Entry>()
@@ -123,11 +124,11 @@ export class Schedule {
   }
 
   /** Joins the line, behind all of its priority. */
-  enqueue(testId: string, priority: number, place: number): void {
+  enqueue(testId: string, priority: number): void {
     const entry = this.#entry(testId)
     assert(entry.lineIndex < 0 && !this.#running.has(entry), 'a test stands in line once')
     entry.priority = priority
-    entry.place = place
+    entry.joined = this.#joins++
     entry.isReady = false
     this.#lines[priority]!.append(entry)
     this.#pending++
@@ -282,7 +283,8 @@ class Entry implements HeapItem, LineItem {
   readonly testId: string
   state: RecordedState
   priority: number
-  place = 0
+  /** Lower ones of its priority go first, as they stand in line. */
+  joined = 0
   keys: readonly string[] = []
   isReady = false
   /** The name that it waits for, standing aside. */
@@ -300,5 +302,5 @@ class Entry implements HeapItem, LineItem {
 }
 
 function goesBefore(a: Entry, b: Entry): boolean {
-  return a.priority > b.priority || (a.priority === b.priority && a.place < b.place)
+  return a.priority > b.priority || (a.priority === b.priority && a.joined < b.joined)
 }

@@ -413,7 +413,7 @@ function costOf(tests: number): number {
   const schedule = new Schedule({ slots: 1, policy: 'first-ready', depth: 100_000 })
   for (let n = 0; n < tests; n++) {
     schedule.add(`t${n}`)
-    schedule.enqueue(`t${n}`, 0, n)
+    schedule.enqueue(`t${n}`, 0)
   }
   const begin = systemClock.monotonic()
   let sum = 0

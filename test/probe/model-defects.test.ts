@@ -7,7 +7,7 @@ import { EVIDENCE_TRIES_MAX } from '../../src/probe/limits.ts'
 import { reader } from '../../src/probe/reader.ts'
 import type { QueueMessage, QueueRequest } from '../../src/probe/protocol.ts'
 import { Request, Requests } from '../../src/probe/requests.ts'
-import { Accident, fault } from '../../src/std/index.ts'
+import { Accident, fault, isFault } from '../../src/std/index.ts'
 import { inbox, stage } from '../../src/testkit/index.ts'
 import { Fakes } from './fakes.ts'
 import { testHouse } from './house.ts'
@@ -142,4 +142,22 @@ test('retention forgets nobody who has an actor', async () => {
   for (const testId of tests) at.fakes.runOf(testId).finish()
   await at.town.advance(3_600_000)
   for (const testId of tests) assert.equal((await at.until(at.probe.retry(testId))).accepted, true)
+})
+
+test('whoever is first in line runs first, also beside one that is queued again at that moment', async () => {
+  await using at = await scene({ settings: { slots: 1, completedMs: 1_000_000 } })
+  const again = await at.running()
+  at.fakes.runOf(again).finish()
+  const current = await at.running()
+  const other = await at.initialize()
+  const accepted = await at.until(
+    Promise.all([at.probe.retry(again), at.probe.start(other, { bucket: '/bundles/a' })]),
+  )
+  assert.ok(accepted.every((answer) => !isFault(answer) && answer.accepted))
+  await at.settle()
+  const positions = new Map<number | undefined, string>()
+  for (const testId of [again, other]) positions.set((await at.status(testId)).position, testId)
+  at.fakes.runOf(current).finish()
+  await at.reaches(positions.get(1)!, 'Testing')
+  assert.equal((await at.status(positions.get(2)!)).state, 'Loaded')
 })

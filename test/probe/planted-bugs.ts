@@ -120,8 +120,8 @@ export const BUGS: readonly Bug[] = [
   bug(
     'priorities do not count',
     'schedule.ts',
-    'return a.priority > b.priority || (a.priority === b.priority && a.place < b.place)',
-    'return a.place < b.place',
+    'return a.priority > b.priority || (a.priority === b.priority && a.joined < b.joined)',
+    'return a.joined < b.joined',
   ),
   bug(
     'a cancel is answered before it is durable',

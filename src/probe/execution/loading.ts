@@ -38,7 +38,7 @@ export const loadingState: ExecutionState = {
   async enter(ctx, data) {
     const { life, arrival } = data
     const after = await written(life, ctx, data, eventsOf(life, data))
-    const { start, place = 0, priority } = recordOf(after)
+    const { start, priority } = recordOf(after)
     const limit = limited(life, ctx, after, 'Loading', life.house.settings.loadingMs)
     const loading = spawnAll(life, ctx, limit)
     childOf<BlockStorageMessage>(loading, 'block-storage')?.tell({
@@ -47,7 +47,7 @@ export const loadingState: ExecutionState = {
     })
     if (arrival.type === 'start' || arrival.type === 'requeue')
       arrival.replyTo?.tell(accepted(life.testId, start!, arrival.standing))
-    life.queue.tell({ type: 'test-loading', testId: life.testId, priority, place })
+    life.queue.tell({ type: 'test-loading', testId: life.testId, priority })
     return stay(loading)
   },
   on: handling('Loading', {

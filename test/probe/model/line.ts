@@ -116,12 +116,13 @@ export class Line {
     const begun = this.#book.begun.filter(({ testId }) => !this.#told.has(testId))
     const held = new Set(this.#held)
     for (const { keys } of this.#book.begun) for (const key of keys) held.add(key)
-    for (const { known, version, isReady } of this.#before) {
+    for (const [at, { known, version, isReady }] of this.#before.entries()) {
       if (known.events.length !== version || !schedule.isPending(known.testId)) continue
       if (known.start === undefined) continue // its place is not on record yet
       if (!this.#isStrict && (!isReady || known.keys.some((key) => held.has(key)))) continue
+      const behind = this.#before.slice(at + 1).map((waiting) => waiting.known)
       for (const other of begun)
-        if (goesBefore(known, other) && !isRetried(known) && !isRetried(other))
+        if (behind.includes(other) || (goesBefore(known, other) && !isRetried(known, other)))
           this.#wrong(`${other.testId} ran before ${known.testId}`)
     }
   }
@@ -154,6 +155,7 @@ function goesBefore(a: Known, b: Known): boolean {
 }
 
 /** One that is queued again joins the line only when it loads. */
-function isRetried({ events }: Known): boolean {
+function isRetried(...tests: readonly Known[]): boolean {
+  const events = tests.flatMap((known) => known.events)
   return events.some((event) => event.type === 'requeued' && event.why === 'retry')
 }
