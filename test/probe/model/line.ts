@@ -120,9 +120,9 @@ export class Line {
       if (known.events.length !== version || !schedule.isPending(known.testId)) continue
       if (known.start === undefined) continue // its place is not on record yet
       if (!this.#isStrict && (!isReady || known.keys.some((key) => held.has(key)))) continue
-      const behind = this.#before.slice(at + 1).map((waiting) => waiting.known)
+      const behind = new Set(this.#before.slice(at + 1).map((waiting) => waiting.known))
       for (const other of begun)
-        if (behind.includes(other) || (goesBefore(known, other) && !isRetried(known, other)))
+        if (behind.has(other) || (goesBefore(known, other) && !isRetried(known, other)))
           this.#wrong(`${other.testId} ran before ${known.testId}`)
     }
   }
