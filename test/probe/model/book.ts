@@ -285,6 +285,10 @@ function fresh(testId: string, priority: number): Known {
   }
 }
 
+export function isRetry(event: TestEvent): boolean {
+  return event.type === 'requeued' && event.why === 'retry'
+}
+
 export function markOf(status: {
   state: string
   outcome?: string | undefined

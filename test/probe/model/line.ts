@@ -7,7 +7,7 @@
 import type { ProbeSettings } from '../../../src/probe/options.ts'
 import type { RecordedState } from '../../../src/probe/record.ts'
 import type { Schedule } from '../../../src/probe/schedule.ts'
-import type { Book, Known } from './book.ts'
+import { isRetry, type Book, type Known } from './book.ts'
 import type { Server } from './server.ts'
 
 type Waiting = Readonly<{ known: Known; version: number; isReady: boolean }>
@@ -156,6 +156,5 @@ function goesBefore(a: Known, b: Known): boolean {
 
 /** One that is queued again joins the line only when it loads. */
 function isRetried(...tests: readonly Known[]): boolean {
-  const events = tests.flatMap((known) => known.events)
-  return events.some((event) => event.type === 'requeued' && event.why === 'retry')
+  return tests.some(({ events }) => events.some(isRetry))
 }

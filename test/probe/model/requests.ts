@@ -9,8 +9,9 @@ import type {
   Started,
   TestStatus,
 } from '../../../src/probe/protocol.ts'
+import type { TestEvent } from '../../../src/probe/record.ts'
 import { isFault, type Fault } from '../../../src/std/index.ts'
-import { markOf, type Book } from './book.ts'
+import { isRetry, markOf, type Book } from './book.ts'
 
 export type Asked = {
   readonly type: QueueRequest['type']
@@ -96,8 +97,9 @@ export class Requests {
       case 'initialize-test':
         return this.#initialized(asked, answer as Initialized)
       case 'start-test':
-      case 'retry-test':
         return this.#started(asked, answer as Started)
+      case 'retry-test':
+        return this.#retried(asked, answer as Started)
       case 'test-status':
         return this.#status(asked, answer as TestStatus)
       case 'queue-status':
@@ -105,7 +107,7 @@ export class Requests {
       case 'cancel-test':
         return this.#cancelled(asked, answer as Cancelled)
       case 'extend-test':
-        return this.#holds(asked, (answer as Extended).deadlineAt > 0, 'no deadline')
+        return this.#extended(asked, answer as Extended)
       case 'set-mode':
         return this.#holds(asked, (answer as ModeChanged).running >= 0, 'no mode')
     }
@@ -125,10 +127,19 @@ export class Requests {
   }
 
   #started(asked: Asked, { accepted, reason }: Started): void {
-    const known = this.#book.tests.get(asked.testId!)
-    if (reason === 'already-started')
-      this.#holds(asked, known?.start?.bucket !== asked.content, 'it is the same as the first')
-    if (accepted) this.#holds(asked, known?.start !== undefined, 'nothing of it is on record')
+    const isThis = this.#book.tests.get(asked.testId!)?.start?.bucket === asked.content
+    if (accepted) this.#holds(asked, isThis, 'nothing of it is on record')
+    else if (reason === 'already-started') this.#holds(asked, !isThis, 'it is the same one')
+  }
+
+  #retried(asked: Asked, { accepted }: Started): void {
+    if (accepted) this.#holds(asked, this.#wrote(asked, isRetry), 'nothing of it is on record')
+  }
+
+  #extended(asked: Asked, { deadlineAt }: Extended): void {
+    const isThis = (event: TestEvent): boolean =>
+      event.type === 'extended' && event.deadlineAt === deadlineAt
+    this.#holds(asked, this.#wrote(asked, isThis), 'nothing of it is on record')
   }
 
   #cancelled(asked: Asked, { cancelled }: Cancelled): void {
@@ -165,6 +176,10 @@ export class Requests {
     this.#holds(asked, testing.length <= slots, `${testing.length} run`)
     this.#holds(asked, testing.length === testingCount, `${testingCount} are Testing`)
     this.#holds(asked, pending <= totalTests - testingCount, `${pending} are in line`)
+  }
+
+  #wrote({ testId, since }: Asked, isIt: (event: TestEvent) => boolean): boolean {
+    return this.#book.tests.get(testId!)?.events.slice(since).some(isIt) === true
   }
 
   /** Whether something was true at some time since it was asked. */
