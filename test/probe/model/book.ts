@@ -32,6 +32,9 @@ export type Known = {
 /** What was done to a test that may have changed how it ends. */
 export type Causes = { cancelled: boolean; hurt: boolean }
 
+/** How a test ends that could not be written down in time. */
+const UNWRITTEN: ReadonlySet<string> = new Set(['test-crashed', 'start-not-confirmed'])
+
 export class Book {
   readonly tests: Map<string, Known> = new Map()
   readonly scripts: Map<string, Script> = new Map()
@@ -189,7 +192,7 @@ export class Book {
     const { testId, start, state } = known
     if (this.causesOf(testId).hurt && (outcome === 'errored' || outcome === 'timed-out'))
       return undefined
-    if (!this.isSound && code === 'test-crashed') return undefined // it could not be written down
+    if (!this.isSound && UNWRITTEN.has(code)) return undefined
     if (start === undefined) return outcome === 'timed-out' ? undefined : `${outcome} in ${state}`
     const script = this.scripts.get(start.bucket)
     const fate = script === undefined ? 'none' : fateOf(script)
