@@ -32,6 +32,7 @@ export function noticed(core: QueueCore, { life, notice }: Of<'test-notice'>): u
     case 'test-exception':
       return finished(core, entry, 'Exception', notice.outcome)
     case 'test-ending':
+      core.ctx.timers.cancel(confirmKey(testId)) // it was told to run, and will not
       schedule.withdraw(testId)
       return core.process()
     case 'test-stopping':

@@ -221,7 +221,7 @@ describe('the queue', () => {
         assert.ok(!told.some(({ type }) => type === 'get-status'))
     })
 
-  test('Q-07 to Q-11: what a test tells of itself is the state it is counted in', async () => {
+  test('Q-07, Q-08, Q-09, Q-10, Q-11: what a test tells of itself is the state it is counted in', async () => {
     const at = await rig()
     const testId = at.started()
     at.tell(testId, { type: 'test-initialized' })
@@ -394,6 +394,17 @@ describe('the queue', () => {
     const { begin } = at.made.get(first)!.options
     assert.ok(begin.type === 'mourning')
     assert.equal(begin.error.code, 'start-not-confirmed')
+  })
+
+  test('one that ends before it has said that it runs is not ended by force', async () => {
+    const at = await rig()
+    const testId = at.started()
+    at.loaded(testId)
+    at.tell(testId, { type: 'test-ending' })
+    at.subject.advance(CONFIRM_MS)
+    await at.subject.settle()
+    assert.equal(at.house.tally.crashes, 0)
+    assert.equal(at.made.get(testId)!.options.begin.type, 'fresh')
   })
 
   test('what an actor had not answered when it ended is answered by whoever follows it', async () => {
