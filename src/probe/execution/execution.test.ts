@@ -251,10 +251,11 @@ describe('a test, as the conformance list has it', () => {
         { type: 'store-again' },
         { type: 'overdue', state: 'ShuttingDown' },
         { type: 'progress', progress: PROGRESS },
+        { type: 'evidence-stored', files: [] },
+        { type: 'evidence-failed', fault: FAILURE.fault },
       ]
       if (state !== 'Loaded') strays.push({ type: 'start-testing' })
       if (state !== 'Testing') strays.push({ type: 'test-complete', result: PASSED })
-      if (state !== 'Testing') strays.push({ type: 'evidence-stored', files: [] })
       if (state === 'Completed' || state === 'Exception')
         strays.push({ type: 'child-ready', kind: 'vault' })
       const before = (await at.history()).length
@@ -391,6 +392,19 @@ describe('a transition', () => {
     await testing.subject.settle()
     assert.deepEqual(testing.notices(), ['test-completed'])
     assert.equal((await testing.record())?.outcome, 'failed')
+  })
+
+  test('from Testing to Exception comes after the evidence, and is the same', async () => {
+    const at = await lifeIn('Testing')
+    await at.tell(FAIL)
+    const before = await types(at)
+    at.subject.post({ type: 'evidence-stored', files: FILES })
+    at.subject.step()
+    assert.equal(at.state, 'Exception')
+    assert.deepEqual([at.notices(), await types(at)], [[], before])
+    await at.subject.settle()
+    assert.deepEqual(at.notices(), ['test-exception'])
+    assert.deepEqual(await types(at), [...before, 'errored'])
   })
 
   for (const state of ['Completed', 'Exception'] as const)

@@ -63,8 +63,10 @@ export const testingState: ExecutionState = {
     },
     'test-complete': (ctx, data, { result }) =>
       isOver(data) ? stay(data) : kept(data.life, ctx, data, result),
-    'evidence-stored': (_ctx, data, { files }) => over(data, 'stored', files),
+    'evidence-stored': (_ctx, data, { files }) =>
+      data.isStoring ? over(data, 'stored', files) : stay(data),
     'evidence-failed'(_ctx, data, { fault }) {
+      if (!data.isStoring) return stay(data)
       logOf(data.life).warn('evidence could not be stored', { code: fault.code })
       return over(data, 'pending', NO_FILES)
     },
