@@ -146,14 +146,16 @@ describe('the queue and the life of a test', () => {
   test('probe-L8: as many run as there are slots, and none beside one that must be alone', async () => {
     // schedule.ts, next: this.#running.size >= this.options.slots; #takenOf
     await using at = await scene({ settings: { slots: 2 } })
-    const ids = [await at.initialize(), await at.initialize(), await at.initialize()]
-    const exclusive = [['orders'], ['orders'], []]
+    const ids: string[] = []
+    for (let n = 0; n < 4; n++) ids.push(await at.initialize())
+    const exclusive = [['orders'], ['orders'], [], []]
     for (const [n, testId] of ids.entries())
       await at.until(at.probe.start(testId, { bucket: '/a', exclusive: exclusive[n]! }))
     await at.settle()
     const { testing, pending } = await at.until(at.probe.queueStatus())
-    assert.deepEqual([testing, pending], [[ids[0], ids[2]], 1])
+    assert.deepEqual([testing, pending], [[ids[0], ids[2]], 2])
     at.fakes.runOf(ids[2]!).finish()
+    await at.reaches(ids[3]!, 'Testing')
     await at.reaches(ids[1]!, 'Loaded')
     at.fakes.runOf(ids[0]!).finish()
     await at.reaches(ids[1]!, 'Testing')
