@@ -39,13 +39,13 @@ export class Changes {
   async *read({ after, testId, signal }: ChangesOptions): AsyncGenerator<TestChange> {
     const ending = AbortSignal.any([signal, this.#ending.signal])
     const reader = new Reader(testId, after !== undefined)
-    let position = after ?? 0
+    let position = after
     this.#readers.add(reader)
     try {
       while (!ending.aborted) {
         if (reader.isBehind) {
           reader.isBehind = false
-          for await (const { at, change } of this.#stored(position)) {
+          for await (const { at, change } of this.#stored(position ?? reader.before)) {
             if (ending.aborted) return
             position = at
             if (change !== undefined && reader.wants(change)) yield change
@@ -54,8 +54,8 @@ export class Changes {
         }
         const change = reader.waiting.popFront()
         if (change === undefined) await reader.more(ending)
-        else if (change.type === 'progress') yield { ...change, position }
-        else if (change.position > position) {
+        else if (change.type === 'progress') yield { ...change, position: position ?? 0 }
+        else if (change.position > (position ?? 0)) {
           position = change.position
           yield change
         }
@@ -97,6 +97,8 @@ class Reader {
   readonly waiting: Deque<TestChange> = new Deque()
   isBehind: boolean
   readonly #testId: string | undefined
+  /** The position of the first event that it was given. */
+  #first: number | undefined
   #wake: (() => void) | undefined
 
   constructor(testId: string | undefined, isBehind: boolean) {
@@ -104,15 +106,24 @@ class Reader {
     this.isBehind = isBehind
   }
 
+  /** Where one begins to read that wants only what has come since. */
+  get before(): number {
+    return this.#first === undefined ? 0 : this.#first - 1
+  }
+
   wants({ testId }: TestChange): boolean {
     return this.#testId === undefined || this.#testId === testId
   }
 
+  /** Progress for which there is no room is lost, and nothing else. */
   give(change: TestChange): void {
-    if (this.waiting.length >= CHANGES_MAX) {
+    const isEvent = change.type === 'event'
+    if (isEvent) this.#first ??= change.position
+    if (this.waiting.length < CHANGES_MAX) this.waiting.pushBack(change)
+    else if (isEvent) {
       this.waiting.clear()
       this.isBehind = true
-    } else this.waiting.pushBack(change)
+    }
     this.#wake?.()
   }
 

@@ -174,6 +174,42 @@ describe('changes', () => {
     await at.town.until(reader.return!())
   })
 
+  test('that come as they happen begin there also for one who is slow', async () => {
+    await using at = await scene()
+    const testId = await at.running()
+    const { signal } = new AbortController()
+    const reader = at.probe.changes({ signal })[Symbol.asyncIterator]()
+    const begun = reader.next()
+    const progress = { scenarios: 3, scenariosDone: 1, scenariosFailed: 0, step: 'I wait' }
+    at.fakes.runOf(testId).hooks.onProgress(progress)
+    assert.equal((await at.town.until(begun)).value?.type, 'progress')
+    for (let n = 0; n <= CHANGES_MAX; n++) await at.until(at.probe.extend(testId, 1))
+    const { value } = await at.town.until(reader.next())
+    assert.ok(value?.type === 'event')
+    assert.equal(value.event.type, 'extended')
+    await at.town.until(reader.return!())
+  })
+
+  test('of progress that nobody takes are lost, and lead nobody back to the beginning', async () => {
+    await using at = await scene()
+    const testId = await at.running()
+    const { signal } = new AbortController()
+    const reader = at.probe.changes({ signal })[Symbol.asyncIterator]()
+    const begun = reader.next()
+    const progress = { scenarios: 3, scenariosDone: 1, scenariosFailed: 0, step: 'I wait' }
+    for (let n = 0; n < CHANGES_MAX + 10; n++) at.fakes.runOf(testId).hooks.onProgress(progress)
+    await at.town.until(begun)
+    await at.settle()
+    for (let n = 0; n < CHANGES_MAX; n++)
+      assert.equal((await at.town.until(reader.next())).value?.type, 'progress')
+    const next = reader.next()
+    at.fakes.runOf(testId).finish()
+    const { value } = await at.town.until(next)
+    assert.ok(value?.type === 'event')
+    assert.equal(value.event.type, 'result-kept')
+    await at.town.until(reader.return!())
+  })
+
   test('end when the orchestrator does', async () => {
     await using at = await scene()
     const { signal } = new AbortController()
