@@ -76,6 +76,25 @@ describe('the register', () => {
     assert.equal(await journal.version('probe-test-t'), 2)
   })
 
+  test('tells of events by position, also of one that it had to look up', async () => {
+    const { register, once } = await rig()
+    const told: (string | number)[][] = []
+    register.onAppended = (testId, [event], position) => told.push([testId, event!.type, position])
+    once(async (real, batch) => {
+      await real(batch)
+      return unknown()
+    })
+    await Promise.all([
+      register.append('late', undefined, [INITIALIZED]),
+      register.append('t', undefined, [INITIALIZED]),
+    ])
+    await register.settled()
+    assert.deepEqual(told, [
+      ['late', 'initialized', 1],
+      ['t', 'initialized', 2],
+    ])
+  })
+
   test('refuses for the moment what a busy or full journal refuses', async () => {
     const { register, once } = await rig()
     for (const code of ['journal-overloaded', 'read-only'] as const) {

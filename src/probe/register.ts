@@ -40,7 +40,7 @@ export type Appended =
 
 export type Request = Readonly<{ id: string; content: Readonly<Record<string, string | number>> }>
 
-/** Hears of every event when it is durable. */
+/** Hears of every event when it is durable, by position. */
 export type OnAppended = (testId: string, events: readonly TestEvent[], position: number) => void
 
 export type Found = Readonly<{ records: readonly TestRecord[]; next: string | undefined }>
@@ -51,6 +51,7 @@ export class Register {
   readonly #clock: Clock
   readonly #inFlight = new Map<string, Promise<unknown>>()
   #lost: ProbeFault | undefined
+  #told: Promise<void> = Promise.resolve()
   onAppended: OnAppended = () => undefined
   /** Called once when this server can write no more. */
   onLost: (reason: ProbeFault) => void = () => undefined
@@ -77,7 +78,20 @@ export class Register {
     const settling = appending.catch(() => undefined)
     this.#inFlight.set(testId, settling)
     void this.#forgetSettled(testId, settling)
+    this.#told = this.#tell(this.#told, settling, testId, events)
     return appending
+  }
+
+  /** By position, which is the order of the calls: what became of a batch may be known late. */
+  async #tell(
+    before: Promise<void>,
+    settling: Promise<Appended | undefined>,
+    testId: string,
+    events: readonly TestEvent[],
+  ): Promise<void> {
+    const appended = await settling
+    await before
+    if (appended?.type === 'appended') this.onAppended(testId, events, appended.position)
   }
 
   async #forgetSettled(testId: string, settling: Promise<unknown>): Promise<void> {
@@ -219,7 +233,6 @@ export class Register {
     )
     if (result.type === 'duplicate') return { type: 'duplicate', testId: result.response }
     if (result.type === 'mismatch') return { type: 'mismatch', fields: result.fields }
-    this.onAppended(testId, events, result.position)
     return { type: 'appended', record: after, position: result.position }
   }
 
