@@ -15,6 +15,7 @@ import {
   EXTEND_MS_MAX,
   LIST_TESTS_MAX,
   PROBE_ANSWER_MS,
+  RETENTION_CHECK_MS,
   TAGS_CHARS_MAX,
   TEST_PRIORITY_MAX,
   TEST_REQUEST_ID_CHARS_MAX,
@@ -246,6 +247,28 @@ describe('the whole queue', () => {
     assert.equal((await at.refused(at.probe.initialize())).code, 'probe-draining')
     await at.restart()
     await at.reaches(second, 'Testing')
+  })
+})
+
+describe('a test that is forgotten', () => {
+  test('takes with it what was uploaded for it, and is not forgotten before', async () => {
+    const fakes = new Fakes()
+    const removed: string[] = []
+    let isStuck = true
+    Object.assign(fakes.ports, {
+      async removeUpload(testId: string) {
+        if (isStuck) throw new Error('the disk says no')
+        removed.push(testId)
+      },
+    })
+    await using at = await scene({ fakes, settings: { retentionMs: 1 } })
+    const testId = await finished(at)
+    await at.town.advance(RETENTION_CHECK_MS)
+    assert.equal((await at.status(testId)).outcome, 'passed')
+    isStuck = false
+    await at.town.advance(RETENTION_CHECK_MS)
+    assert.deepEqual(removed, [testId])
+    assert.equal((await at.refused(at.probe.status(testId))).code, 'no-such-test')
   })
 })
 

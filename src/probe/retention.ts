@@ -1,6 +1,7 @@
 /** Forgets tests that ended long ago, or that are too many, and is gone. */
 import { receive, setup, type Behavior } from '../kernel/index.ts'
 import type { House } from './house.ts'
+import { isLive } from './record.ts'
 
 type Message = 'done' | Readonly<{ error: unknown }>
 
@@ -27,8 +28,9 @@ async function forgetOld(house: House, signal: AbortSignal): Promise<void> {
     for (const testId of testIds) {
       if (signal.aborted) return
       if (house.seen.schedule?.has(testId) === true) continue // somebody is at it
-      if (!(await register.forget(testId))) continue
-      tally.forgotten++
-      await ports.removeUpload(testId)
+      const record = await register.read(testId)
+      if (record === undefined || isLive(record)) continue
+      await ports.removeUpload(testId) // first: nobody looks for that of a test that is forgotten
+      if (await register.forget(testId)) tally.forgotten++
     }
 }
