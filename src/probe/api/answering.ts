@@ -166,7 +166,8 @@ export function cancelledJson(cancelled: Cancelled): object {
 export const eventSchema: JsonSchema = fields({ type: TEXT, at: TIME })
 
 export function eventJson({ at, ...event }: TestEvent): object {
-  return { ...hyphened(event), at: isoTime(at) }
+  const times = 'deadlineAt' in event ? { 'deadline-at': isoTime(event.deadlineAt) } : {}
+  return { ...hyphened(event), ...times, at: isoTime(at) }
 }
 
 export function fileJson({ name, bytes, sha256 }: EvidenceFile): object {

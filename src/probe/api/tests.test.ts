@@ -312,6 +312,7 @@ describe('what goes beyond the first API', () => {
       ['initialized', 'started', 'loaded', 'testing', 'result-kept', 'completed'],
     )
     for (const { at: when } of events) assert.match(String(when), ISO)
+    assert.match(String(events[0]!['deadline-at']), ISO)
   })
 
   test('events come as lines, or as server-sent events that go on after the last', async () => {
