@@ -6,6 +6,7 @@ export type ToldStatus = Readonly<{
   outcome?: string
   error?: string
   errorCode?: string
+  evidence?: string
   result?: Readonly<{
     scenarioCount: number
     scenariosPassed: number
@@ -24,7 +25,7 @@ export function exitCodeOf({ outcome }: ToldStatus): number {
 }
 
 export function resultText(status: ToldStatus, report?: string): string {
-  const { outcome = 'unknown', error, errorCode, result } = status
+  const { outcome = 'unknown', error, errorCode, evidence, result } = status
   const lines: string[] = []
   if (result !== undefined) {
     for (const { name, location, error: why } of result.failedScenarios)
@@ -32,6 +33,7 @@ export function resultText(status: ToldStatus, report?: string): string {
     lines.push(countsOf(result))
   }
   if (error !== undefined) lines.push(`${errorCode ?? 'error'}: ${error}`)
+  if (evidence === 'pending' || evidence === 'lost') lines.push('its evidence could not be stored')
   lines.push(outcome)
   if (report !== undefined) lines.push(`report: ${report}`)
   return lines.join('\n')

@@ -207,6 +207,10 @@ describe('what a test is said to have come to', () => {
       resultText({ outcome: 'errored', error: 'no features', errorCode: 'bad-bundle' }),
       'bad-bundle: no features\nerrored',
     )
+    assert.equal(
+      resultText({ outcome: 'passed', evidence: 'pending' }),
+      'its evidence could not be stored\npassed',
+    )
   })
 })
 
