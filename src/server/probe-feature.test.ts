@@ -1,5 +1,6 @@
 /** The orchestrator as the server has it: it is there without further ado, and every setting has an effect. */
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
@@ -14,9 +15,11 @@ import {
   signal,
   type Values,
 } from '../../test/server/probe-ports.ts'
+import { memoryJournal } from '../journal/index.ts'
+import { createSystem } from '../kernel/index.ts'
 import { isFault, silentLog, systemClock } from '../std/index.ts'
 import { KEY_NAMES } from './config-keys.ts'
-import { portsOptions, settingsOf } from './probe-feature.ts'
+import { portsOptions, probeFeature, settingsOf } from './probe-feature.ts'
 
 async function sceneOf(values: Values): Promise<Scene> {
   return scene({ settings: settingsOf(await configOf(values)) })
@@ -283,6 +286,31 @@ describe('the orchestrator of a server', () => {
     assert.equal(health.status, 200)
     const begun = await server.http.inject({ method: 'POST', url: '/api/v1/test/initialize' })
     assert.equal(begun.status, 201)
+  })
+
+  test('leaves no directory behind where it cannot begin', async () => {
+    const before = process.env['TMPDIR']
+    using temporary = directory()
+    process.env['TMPDIR'] = temporary.path
+    try {
+      const [config, journal] = await Promise.all([
+        configOf({ 'data.directory': 'memory' }),
+        memoryJournal({ clock: systemClock }),
+      ])
+      const system = createSystem({ name: 'test', clock: systemClock, log: silentLog })
+      const parts = { config, system, clock: systemClock, log: silentLog, environment: {} }
+      const unread = new Proxy(journal, {
+        get: (of, name) =>
+          name === 'takeFence' ? () => Promise.reject(new Error('no')) : Reflect.get(of, name),
+      })
+      await assert.rejects(probeFeature({ ...parts, journal: unread }), /no/)
+      assert.deepEqual(readdirSync(temporary.path), [])
+      await system.stop()
+      await journal.close()
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = before
+    }
   })
 
   test('has figures with names that a collector takes', async () => {

@@ -41,7 +41,13 @@ export async function probeFeature(
     ? resolve(config['data.directory'], 'probe') // runs have a working directory of their own
     : await mkdtemp(join(tmpdir(), `${PRODUCT}-probe-`))
   const ports = await openPorts(portsOptions(parts, directory))
-  const probe = await createProbe({ system, journal, ports, log, settings: settingsOf(config) })
+  const settings = settingsOf(config)
+  const probe = await createProbe({ system, journal, ports, log, settings }).catch(
+    async (error: unknown) => {
+      await leave()
+      throw error
+    },
+  )
   return {
     probe,
     routes: probeRoutes(probe, { clock, uploadBytesMax: config['probe.bundleMax'] }),
@@ -56,9 +62,13 @@ export async function probeFeature(
     metrics: () => probeMetrics(probe.metrics()),
     async close() {
       await probe.close()
-      await ports[Symbol.asyncDispose]()
-      if (!isKept) await rm(directory, { recursive: true, force: true })
+      await leave()
     },
+  }
+
+  async function leave(): Promise<void> {
+    await ports[Symbol.asyncDispose]()
+    if (!isKept) await rm(directory, { recursive: true, force: true })
   }
 }
 
