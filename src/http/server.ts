@@ -32,7 +32,7 @@ export function createHttp(options: HttpOptions): Http {
     clock,
     random: options.random ?? random(freshSeed()),
     limits,
-    statuses: { 'keys-unavailable': 503, 'body-too-large': 413, ...options.statuses },
+    statuses: { 'keys-unavailable': 503, ...options.statuses },
     logRequests: options.logRequests ?? false,
     traffic,
     pending,
