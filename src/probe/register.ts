@@ -38,7 +38,11 @@ export type Appended =
   | Readonly<{ type: 'duplicate'; testId: string }>
   | Readonly<{ type: 'mismatch'; fields: readonly string[] }>
 
-export type Request = Readonly<{ id: string; content: Readonly<Record<string, string | number>> }>
+/** One that takes effect once, however often it comes. */
+export type RepeatedRequest = Readonly<{
+  id: string
+  content: Readonly<Record<string, string | number>>
+}>
 
 /** Hears of every event when it is durable, by position. */
 export type OnAppended = (testId: string, events: readonly TestEvent[], position: number) => void
@@ -72,7 +76,7 @@ export class Register {
     testId: string,
     record: TestRecord | undefined,
     events: readonly TestEvent[],
-    request?: Request,
+    request?: RepeatedRequest,
   ): Promise<Appended> {
     const appending = this.#append(testId, record, events, request)
     const settling = appending.catch(() => undefined)
@@ -206,7 +210,7 @@ export class Register {
     testId: string,
     record: TestRecord | undefined,
     events: readonly TestEvent[],
-    request: Request | undefined,
+    request: RepeatedRequest | undefined,
   ): Promise<Appended> {
     let after = record
     for (const event of events) after = evolve(testId, after, event)
@@ -349,7 +353,7 @@ function orderKey(at: number, testId: string): string {
   return `${String(TIME_END - at).padStart(TIME_DIGITS, '0')}-${testId}`
 }
 
-function ledgerOf(testId: string, { id, content }: Request): LedgerEntry {
+function ledgerOf(testId: string, { id, content }: RepeatedRequest): LedgerEntry {
   return {
     key: `probe-request-${id}`,
     fingerprint: fingerprintOf(content),

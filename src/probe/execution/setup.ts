@@ -4,6 +4,7 @@ import { fault } from '../../std/index.ts'
 import type { Initialized, ProbeFault } from '../protocol.ts'
 import { errorOf, type TestEvent } from '../record.ts'
 import { faultOf } from '../children/child.ts'
+import type { RepeatedRequest } from '../register.ts'
 import { notAccepted } from './answering.ts'
 import {
   GO_ON,
@@ -79,11 +80,7 @@ function initializedEvent({ house }: Life, { priority, by }: Fresh): TestEvent {
   return { type: 'initialized', at, deadlineAt, priority, ...(by !== undefined && { by }) }
 }
 
-function requestOf({
-  requestId,
-  priority,
-  by,
-}: Fresh): Parameters<Life['house']['register']['append']>[3] {
+function requestOf({ requestId, priority, by }: Fresh): RepeatedRequest | undefined {
   if (requestId === undefined) return undefined
   return { id: requestId, content: { priority, ...(by !== undefined && { by }) } }
 }
