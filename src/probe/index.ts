@@ -31,7 +31,6 @@ export type {
   Standing,
   Started,
   StartRefusal,
-  TestState,
   TestStatus,
 } from './protocol.ts'
 export type {

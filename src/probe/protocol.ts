@@ -22,6 +22,7 @@ import type { Outcome, RunResult } from './result.ts'
 import type { Progress } from './runner/runner.ts'
 import type { Mask } from './secrets/secrets.ts'
 
+/** States of the machine; whoever asks is told what is on record. */
 export type TestState = RecordedState | 'ShuttingDown'
 
 export type ProbeFaultCode =
@@ -66,7 +67,7 @@ export type Started = Readonly<{
 
 export type TestStatus = Readonly<{
   testId: string
-  state: TestState
+  state: RecordedState
   outcome?: Outcome
   createdAt: number
   by?: string
@@ -107,7 +108,7 @@ export type QueueStatus = Readonly<{
   slots: number
   mode: QueueMode
   /** Of the one test that was asked for. */
-  test?: Readonly<{ testId: string; state: TestState; position?: number; estimateMs?: number }>
+  test?: Readonly<{ testId: string; state: RecordedState; position?: number; estimateMs?: number }>
 }>
 
 export type Cancelled = Readonly<{ testId: string; cancelled: boolean; message?: string }>

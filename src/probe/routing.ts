@@ -34,11 +34,7 @@ function initialize(
   { priority, by, requestId, replyTo }: Of<'initialize-test'>,
 ): undefined {
   const refusal = notAdmitted(core)
-  if (refusal !== undefined) {
-    core.house.tally.refused++
-    replyTo.tell(refusal)
-    return undefined
-  }
+  if (refusal !== undefined) return void replyTo.tell(refusal)
   const testId = core.house.newId()
   core.schedule.add(testId, priority)
   const entry = core.spawn(testId, {
@@ -52,12 +48,14 @@ function initialize(
   return undefined
 }
 
-function notAdmitted(core: QueueCore): ProbeFault | undefined {
-  if (core.schedule.mode === 'draining')
+function notAdmitted({ schedule, tests, house }: QueueCore): ProbeFault | undefined {
+  const isDraining = schedule.mode === 'draining'
+  if (!isDraining && tests.size < LIVE_TESTS_MAX) return undefined
+  house.tally.refused++
+  if (isDraining)
     return fault('probe-draining', 'the server is about to stop and takes no tests', {
       remedy: 'try again when it has started again',
     })
-  if (core.tests.size < LIVE_TESTS_MAX) return undefined
   return fault('probe-overloaded', `there are ${LIVE_TESTS_MAX} tests that have not ended`, {
     remedy: 'try again later, or cancel some',
   })
