@@ -6,6 +6,7 @@ import { confirmKey, type Entry, type Of, type QueueCore } from './queue-core.ts
 import type { TestError } from './record.ts'
 import type { Outcome } from './result.ts'
 import { route } from './routing.ts'
+import { countRun } from './tally.ts'
 
 export function noticed(core: QueueCore, { life, notice }: Of<'test-notice'>): undefined {
   const { testId } = notice
@@ -50,8 +51,11 @@ function finished(
 ): undefined {
   const { testId, ranFrom } = entry
   core.ctx.timers.cancel(confirmKey(testId))
-  if (ranFrom !== undefined)
-    core.schedule.noteDuration(Math.max(0, core.house.register.now() - ranFrom))
+  if (ranFrom !== undefined) {
+    const tookMs = Math.max(0, core.house.register.now() - ranFrom)
+    core.schedule.noteDuration(tookMs)
+    countRun(core.house.tally.runs, tookMs)
+  }
   entry.ranFrom = undefined
   core.schedule.finish(testId, state)
   core.house.tally.outcomes[outcome]++

@@ -48,6 +48,8 @@ const GAUGES: ReadonlySet<string> = new Set([
   'exception',
   'slots',
 ])
+/** Fields that are whole distributions. */
+const HISTOGRAMS: ReadonlySet<string> = new Set(['runSeconds'])
 const EXTREME = /(?:max|max_?ms|p\d+_?ms|_max)$/i
 
 const STATES: readonly JournalState[] = ['open', 'read-only', 'damaged', 'failed', 'closed']
@@ -87,7 +89,16 @@ export function brokerMetrics(metrics: BrokerMetrics): Metric[] {
 }
 
 export function probeMetrics(metrics: ProbeMetrics): Metric[] {
-  return figureMetrics('probe', metrics)
+  const { runSeconds, ...rest } = metrics
+  return [
+    ...figureMetrics('probe', rest),
+    {
+      name: metricName('probe', 'runSeconds'),
+      help: 'runSeconds',
+      type: 'histogram',
+      samples: [runSeconds],
+    },
+  ]
 }
 
 /** Numbers of this process. */
@@ -160,7 +171,7 @@ export function metricName(part: string, field: string): string {
   const words = field
     .replaceAll(/[.-]/g, '_')
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  return `${PRODUCT}_${part}_${words}${isGauge(field) ? '' : '_total'}`
+  return `${PRODUCT}_${part}_${words}${isGauge(field) || HISTOGRAMS.has(field) ? '' : '_total'}`
 }
 
 function isGauge(field: string): boolean {

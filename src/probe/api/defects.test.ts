@@ -83,10 +83,11 @@ describe('weaknesses of the API', () => {
     assert.equal(cancelled['cancelled'], true, 'a test that runs can be cancelled')
   })
 
-  // Without `tally.outcomes[outcome]++` (noticing.ts), or a count of `metricsOf`, the figures stay.
+  // Without `tally.outcomes[outcome]++` or `countRun` (noticing.ts), or a count of `metricsOf`, the figures stay.
   test('probe-O5: what happens is counted', async () => {
     await using at = await desk({ settings: { depth: 1 } })
     const first = await at.startedOver()
+    await at.town.advance(2_000)
     at.fakes.runOf(first).finish()
     await at.settle()
     await at.startedOver()
@@ -98,6 +99,8 @@ describe('weaknesses of the API', () => {
       { initialized, started, refused, passed: outcomes.passed, testing, pending },
       { initialized: 4, started: 3, refused: 1, passed: 1, testing: 1, pending: 1 },
     )
+    const { buckets, count } = at.probe.metrics().runSeconds
+    assert.deepEqual([buckets[0], buckets[1], count], [[1, 0], [2.5, 1], 1])
   })
 
   // Without `onStop` of the child `cucumber` the run goes on when its server has ended.
