@@ -66,7 +66,7 @@ const FENCED = {
   'it fills the disk': `
     refused(() => { for (let n = 0; n < 5; n += 1) fs.writeFileSync('/tmp/' + n, Buffer.alloc(2 ** 26 + 2 ** 22)) },
       'ENOSPC')
-    for (const name of fs.readdirSync('/tmp')) fs.rmSync('/tmp/' + name)`,
+    for (let n = 0; n < 5; n += 1) fs.rmSync('/tmp/' + n, { force: true })`,
   'it writes where it may': `fs.writeFileSync(os.tmpdir() + '/mine', 'x')`,
   'it opens a socket': `
     const code = await connected()
