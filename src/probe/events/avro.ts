@@ -2,6 +2,7 @@
 import type Package from 'avsc'
 import type { Schema, Type } from 'avsc'
 
+import { countedFor, counting } from './avro-counts.ts'
 import { optionalPackage } from './packages.ts'
 import type { SchemaText } from './registry.ts'
 import { badSchema, refusedValue, type RecordFormat } from './schema.ts'
@@ -9,7 +10,7 @@ import { badSchema, refusedValue, type RecordFormat } from './schema.ts'
 type Avsc = typeof Package
 
 export async function avroRecords(schema: SchemaText): Promise<readonly RecordFormat[]> {
-  const avsc = await optionalPackage('avsc', async () => (await import('avsc')).default)
+  const avsc = await optionalPackage('avsc', async () => counting((await import('avsc')).default))
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- judged by the compiler of schemas
     const parsed = JSON.parse(schema.text) as Schema
@@ -51,7 +52,8 @@ class AvroRecord implements RecordFormat {
 
   decode(bytes: Uint8Array, writer?: RecordFormat): unknown {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const value: unknown = this.#type.fromBuffer(buffer, this.#resolverFrom(writer))
+    const resolver = this.#resolverFrom(writer)
+    const value = countedFor(buffer.length, (): unknown => this.#type.fromBuffer(buffer, resolver))
     return structuredClone(value) // plain objects, without the class of the record
   }
 
