@@ -2,7 +2,11 @@
 import { once } from 'node:events'
 import type { ProbePorts } from '../../src/probe/index.ts'
 
-const NO_MASK = { add: () => undefined, text: (text: string): string => text }
+const NO_MASK = {
+  add: () => undefined,
+  text: (text: string): string => text,
+  stream: () => ({ push: (piece: string): string => piece, end: () => '' }),
+}
 
 export const PORTS: ProbePorts = {
   bundleLimits: { files: 1, fileBytes: 1, totalBytes: 1 },

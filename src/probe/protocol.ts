@@ -20,7 +20,7 @@ import type {
 } from './record.ts'
 import type { Outcome, RunResult } from './result.ts'
 import type { Progress } from './runner/runner.ts'
-import type { Mask } from './secrets/secrets.ts'
+import type { LiveMask, Mask } from './secrets/secrets.ts'
 
 /** States of the machine; whoever asks is told what is on record. */
 export type TestState = RecordedState | 'ShuttingDown'
@@ -250,7 +250,7 @@ export type CucumberMessage =
       fetched: Fetched
       tags: string | undefined
       isDryRun: boolean
-      mask: Mask
+      mask: LiveMask
     }>
   | Readonly<{ type: 'start-test'; room: EventRoom }>
   | Readonly<{ type: 'ran'; result: RunResult }>

@@ -148,6 +148,7 @@ export class Fakes {
           for (const secret of this.secrets) masked = masked.replaceAll(secret, '[secret]')
           return masked
         },
+        stream: () => ({ push: (piece) => piece, end: () => '' }),
       }),
       credentialsFor: async () => {
         await this.onCredentials()

@@ -13,7 +13,8 @@ import { verifyEvidence, sealEvidence } from '../../src/probe/evidence/seal.ts'
 import { CHANNEL_LINE_BYTES_MAX } from '../../src/probe/runner/channel.ts'
 import { LOG_CHARACTERS_MAX } from '../../src/probe/runner/log-lines.ts'
 import { RUN_CALLS_MAX, RUN_ENDING_MS } from '../../src/probe/runner/process-run.ts'
-import type { Mask } from '../../src/probe/secrets/secrets.ts'
+import { createMask } from '../../src/probe/secrets/mask.ts'
+import type { LiveMask } from '../../src/probe/secrets/secrets.ts'
 import { until } from '../acceptance/until.ts'
 import { processesOf, ran, Scratch, settled, start, type Told } from './running.ts'
 
@@ -116,13 +117,10 @@ Given('it happens', { timeout: -1 }, async () => { ${body} })`,
   }
 }
 
-/** Every secret as itself and as JSON has it. */
-function maskOf(...secrets: readonly string[]): Mask {
-  const known = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
-  return {
-    add: (value) => void known.push(value),
-    text: (text) => known.reduce((masked, secret) => masked.replaceAll(secret, '[secret]'), text),
-  }
+function maskOf(...secrets: readonly string[]): LiveMask {
+  const mask = createMask()
+  for (const secret of secrets) mask.add(secret)
+  return mask
 }
 
 function isAlive(pid: number): boolean {
@@ -448,7 +446,7 @@ test('a run that prints 100 MB has a log that ends at its limit', async () => {
 })
 
 describe('probe-C4: a run that does not end is ended, with all that it has started', () => {
-  // Without `#kill` in process-run.ts, or without `#sweep`, some of these go on.
+  // Without `#kill` in process-run.ts, or without `endMarked`, some of these go on.
   for (const isolation of ['process', 'sandbox'] as const)
     test(`a step that loops and takes no signal, in a ${isolation}`, async () => {
       using scratch = new Scratch()

@@ -15,7 +15,8 @@ import type { Bundle, Directive } from '../../src/probe/bundle/directive.ts'
 import type { RunResult } from '../../src/probe/result.ts'
 import { createRunner, type RunnerOptions } from '../../src/probe/runner/create-runner.ts'
 import type { Progress, Run, RunJob, StepServices } from '../../src/probe/runner/runner.ts'
-import type { Mask } from '../../src/probe/secrets/secrets.ts'
+import { createMask } from '../../src/probe/secrets/mask.ts'
+import type { LiveMask } from '../../src/probe/secrets/secrets.ts'
 import { Accident, silentLog, systemClock, type Fault } from '../../src/std/index.ts'
 
 export type Files = Readonly<Record<string, string>>
@@ -35,12 +36,10 @@ export type Wanted = Readonly<{
   job?: Partial<RunJob>
   options?: Partial<RunnerOptions>
   services?: StepServices
-  mask?: Mask
+  mask?: LiveMask
   /** Called with every line of the log. */
   onLine?: (line: string, told: Told) => void
 }>
-
-export const NO_MASK: Mask = { add: () => undefined, text: (text) => text }
 
 const NO_SERVICES: StepServices = {
   call: (name) => Promise.reject(new Error(`nobody serves ${name}`)),
@@ -93,7 +92,7 @@ export function start(scratch: Scratch, wanted: Wanted): Told {
   const all = told as Told
   all.run = runner.start(job, {
     services: wanted.services ?? NO_SERVICES,
-    mask: wanted.mask ?? NO_MASK,
+    mask: wanted.mask ?? createMask(),
     onProgress: (progress) => all.progress.push(progress),
     onLog(line) {
       all.lines.push(line)

@@ -17,8 +17,9 @@ import { httpHandlers } from '../../src/probe/steps/http-service.ts'
 import { secretHandlers } from '../../src/probe/steps/secret-service.ts'
 import { serve } from '../../src/probe/steps/services.ts'
 import type { StepServices } from '../../src/probe/runner/runner.ts'
+import { createMask } from '../../src/probe/secrets/mask.ts'
 import { silentLog, systemClock } from '../../src/std/index.ts'
-import { DIRECTIVE, NO_MASK, ran, Scratch, type Told } from './running.ts'
+import { DIRECTIVE, ran, Scratch, type Told } from './running.ts'
 
 const PAGE = readFileSync('docs/reference/steps.md', 'utf8')
 const ROWS = [...PAGE.matchAll(/^\| `(.+?)` \| /gm)].map(([, text]) => text!)
@@ -87,14 +88,14 @@ async function runWith(feature: string): Promise<Told> {
     },
     evidence: scratch.path,
     security,
-    mask: NO_MASK,
+    mask: createMask(),
   })
   const { signal } = new AbortController()
   await using sessions = new AsyncDisposableStack()
   sessions.use(await room.openProducing(security, signal))
   sessions.use(await room.openConsuming(security, signal, () => undefined))
   const others = serve({
-    ...secretHandlers({ secrets: security.secrets, mask: NO_MASK }),
+    ...secretHandlers({ secrets: security.secrets, mask: createMask() }),
     ...httpHandlers({ allow: [service.origin], clock: systemClock }),
   })
   const told = await ran(scratch, {

@@ -8,14 +8,14 @@ import type { CucumberMessage } from '../protocol.ts'
 import type { RunJob, Run } from '../runner/runner.ts'
 import type { RunResult } from '../result.ts'
 import { notReady, tellFailed, type ChildOptions } from './child.ts'
-import type { Mask } from '../secrets/secrets.ts'
+import type { LiveMask } from '../secrets/secrets.ts'
 import type { EventRoom } from './ports.ts'
 
 export function cucumber(options: ChildOptions): Behavior<CucumberMessage> {
   const { testId, parent, ports, graceMs, log } = options
   return setup((ctx) => {
     let job: RunJob | undefined
-    let mask: Mask | undefined
+    let mask: LiveMask | undefined
     let run: Run | undefined
 
     return receive(

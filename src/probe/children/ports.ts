@@ -9,7 +9,7 @@ import type { Bundle } from '../bundle/directive.ts'
 import type { Credentials } from '../events/events.ts'
 import type { EvidenceFile } from '../record.ts'
 import type { Runner, StepServices } from '../runner/runner.ts'
-import type { Mask, Secret } from '../secrets/secrets.ts'
+import type { LiveMask, Mask, Secret } from '../secrets/secrets.ts'
 import type { BlockStorage, BundleLimits } from '../storage/storage.ts'
 
 /** Directories of one test. */
@@ -71,7 +71,7 @@ export type ChildPorts = Readonly<{
   /** The last thing that is written; gives all files with their sizes and hashes, by relative name. */
   sealEvidence: (directory: string) => Promise<readonly EvidenceFile[]>
   credentialsFor: (bundle: Bundle, mask: Mask, signal: AbortSignal) => Promise<Security>
-  newMask: () => Mask
+  newMask: () => LiveMask
   openEvents: (options: EventRoomOptions) => EventRoom
   runner: Runner
 }>

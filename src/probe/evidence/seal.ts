@@ -24,6 +24,8 @@ export type RunFacts = Readonly<{
   isDryRun: boolean
   versions: Readonly<Record<string, string>>
   bundle: Readonly<{ sha256: string; files: readonly EvidenceFile[] }>
+  /** Why a report is missing. */
+  unreported?: string
   result?: RunResult
   /** Why there is no result. */
   error?: Readonly<{ code: string; message: string }>

@@ -29,7 +29,7 @@ import type {
   TestRecord,
 } from '../record.ts'
 import type { Progress } from '../runner/runner.ts'
-import type { Mask } from '../secrets/secrets.ts'
+import type { LiveMask } from '../secrets/secrets.ts'
 
 /** Why there is an actor for a test. */
 export type Begin =
@@ -97,7 +97,7 @@ export type Data = Readonly<{
   ready: ReadonlySet<ChildKind>
   /** When the present state is over. */
   deadlineAt: number | undefined
-  mask: Mask | undefined
+  mask: LiveMask | undefined
   fetched: Fetched | undefined
   security: Security | undefined
   room: EventRoom | undefined

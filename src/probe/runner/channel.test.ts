@@ -2,8 +2,23 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Accident, fault } from '../../std/index.ts'
-import { CHANNEL_LINE_BYTES_MAX, lineReader, readLine, refusal, written } from './channel.ts'
+import {
+  answer,
+  CHANNEL_DEPTH_MAX,
+  CHANNEL_LINE_BYTES_MAX,
+  lineReader,
+  readLine,
+  refusal,
+  written,
+} from './channel.ts'
 import { masked } from './masking.ts'
+import { createMask } from '../secrets/mask.ts'
+import { HIDDEN } from '../secrets/secret.ts'
+import type { Mask } from '../secrets/secrets.ts'
+
+function deep(levels: number): string {
+  return `{"type":"call","id":"1","name":"x","input":${'['.repeat(levels)}${']'.repeat(levels)}}`
+}
 
 describe('the channel of a run', () => {
   test('gives lines as they were written, wherever chunks are', () => {
@@ -43,15 +58,29 @@ describe('the channel of a run', () => {
     assert.equal(readLine('{"type":"message","envelope":[]}'), undefined)
   })
 
+  test('refuses what lies too deep, however deep it is, and takes what is at the limit', () => {
+    assert.equal(readLine(deep(CHANNEL_DEPTH_MAX - 1))?.type, 'call')
+    assert.equal(readLine(deep(CHANNEL_DEPTH_MAX)), undefined)
+    assert.equal(readLine(deep(1_000_000)), undefined)
+  })
+
+  test('has no room for an answer over the limit of a line, and says so instead', () => {
+    const around = written({ type: 'answer', id: '1', value: '' }).length
+    const whole = answer('1', 'x'.repeat(CHANNEL_LINE_BYTES_MAX - around))
+    assert.equal(Buffer.byteLength(whole), CHANNEL_LINE_BYTES_MAX)
+    const refused = answer('1', 'x'.repeat(CHANNEL_LINE_BYTES_MAX - around + 1))
+    assert.match(refused, /"type":"refusal","id":"1","code":"answer-too-large"/)
+  })
+
   test('says why something is refused, with the code where there is one', () => {
     const denied = new Accident(fault('secret-denied', 'it is not yours'))
-    assert.deepEqual(refusal('1', denied), {
+    assert.deepEqual(JSON.parse(refusal('1', denied)), {
       type: 'refusal',
       id: '1',
       code: 'secret-denied',
       message: 'it is not yours',
     })
-    assert.deepEqual(refusal('2', 'odd'), {
+    assert.deepEqual(JSON.parse(refusal('2', 'odd')), {
       type: 'refusal',
       id: '2',
       code: 'failed',
@@ -65,9 +94,9 @@ const mask = {
   text: (text: string): string => text.replaceAll('pässword', '*'),
 }
 
-function attached(bytes: Buffer): unknown {
+function attached(bytes: Buffer, by: Pick<Mask, 'text'> = mask): unknown {
   const value = { body: bytes.toString('base64'), contentEncoding: 'BASE64' }
-  const { body } = masked(value, mask) as { body: string }
+  const { body } = masked(value, by) as { body: string }
   return Buffer.from(body, 'base64')
 }
 
@@ -83,5 +112,10 @@ describe('what is masked', () => {
     const picture = Buffer.from([0x89, 0x50, 0xff, 0x00, 0xc3])
     assert.deepEqual(attached(Buffer.from('my pässword')), Buffer.from('my *'))
     assert.deepEqual(attached(picture), picture)
+    const known = createMask()
+    known.add('pässword')
+    const noText = Buffer.concat([picture, Buffer.from('pässword'), picture])
+    const hidden = Buffer.concat([picture, Buffer.from(HIDDEN), picture])
+    assert.deepEqual(attached(noText, known), hidden)
   })
 })

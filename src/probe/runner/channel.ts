@@ -5,7 +5,7 @@
  * The far end runs code of the bundle, so whatever comes from there is only believed as far as it is
  * checked here, and a line has a bound.
  */
-import type { Accident, Fault } from '../../std/index.ts'
+import { Accident, fault, type Fault } from '../../std/index.ts'
 
 /** Descriptors of the process of a run. */
 export const CHANNEL_FD = 3
@@ -40,10 +40,13 @@ export type Heard =
 /** One line of a run; a message has at most this with all that is attached to it. */
 export const CHANNEL_LINE_BYTES_MAX = 8_388_608
 
+/** Lists and objects within each other; what goes deeper costs a stack to whoever looks at it. */
+export const CHANNEL_DEPTH_MAX = 100
+
 /** Undefined for what is none of the lines there are. */
 export function readLine(line: string): Heard | undefined {
   const heard = parsed(line)
-  if (!isRecord(heard)) return undefined
+  if (!isRecord(heard) || isDeeper(heard, CHANNEL_DEPTH_MAX)) return undefined
   const { type, envelope, id, name, input, message } = heard
   if (type === 'message' && isRecord(envelope)) return { type, envelope }
   if (type === 'call' && typeof id === 'string' && typeof name === 'string')
@@ -80,15 +83,34 @@ export function lineReader(onLine: (line: string) => void): (chunk: Buffer) => b
   }
 }
 
+/** What a step is told that asked for something, as far as a line has room for it. */
+export function answer(id: string, value: unknown): string {
+  const line = written({ type: 'answer', id, value })
+  if (Buffer.byteLength(line) <= CHANNEL_LINE_BYTES_MAX) return line
+  return refusal(
+    id,
+    new Accident(
+      fault('answer-too-large', `the answer has more than ${CHANNEL_LINE_BYTES_MAX} bytes`, {
+        remedy: 'ask for less at once',
+      }),
+    ),
+  )
+}
+
 /** What a step is told when it is not given what it asked for. */
-export function refusal(id: string, error: unknown): Told {
-  const fault: Fault | undefined = isRecord(error) ? (error as Partial<Accident>).fault : undefined
+export function refusal(id: string, error: unknown): string {
+  const reason: Fault | undefined = isRecord(error) ? (error as Partial<Accident>).fault : undefined
   const message = error instanceof Error ? error.message : String(error)
-  return { type: 'refusal', id, code: fault?.code ?? 'failed', message }
+  return written({ type: 'refusal', id, code: reason?.code ?? 'failed', message })
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isDeeper(value: unknown, than: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return than === 0 || Object.values(value).some((each) => isDeeper(each, than - 1))
 }
 
 function parsed(line: string): unknown {

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { createMask } from '../secrets/mask.ts'
 import { createLogLines, LOG_CHARACTERS_MAX, LOG_LINE_CHARACTERS_MAX } from './log-lines.ts'
 
 function lines(...chunks: readonly (string | Buffer)[]): string[] {
   const told: string[] = []
+  const mask = createMask()
+  mask.add('hidden')
   const reader = createLogLines({
-    mask: (text) => text.replaceAll('hidden', '*'),
+    masked: () => mask.stream(),
     onLine: (line) => told.push(line),
   }).reader()
   for (const chunk of chunks) reader.write(Buffer.from(chunk))
@@ -26,7 +29,8 @@ describe('the lines of a log', () => {
   })
 
   test('are masked as a whole', () => {
-    assert.deepEqual(lines('it is hid', 'den here\n'), ['it is * here'])
+    assert.deepEqual(lines('it is hid', 'den here\n'), ['it is [secret] here'])
+    assert.deepEqual(lines('one hid\nden two hidden'), ['one hid', 'den two [secret]'])
   })
 
   test('are cut at the limit, and not one character before', () => {
@@ -39,6 +43,13 @@ describe('the lines of a log', () => {
     for (const over of [0, 3, 6]) {
       const before = 'x'.repeat(LOG_LINE_CHARACTERS_MAX - over)
       assert.doesNotMatch(lines(`${before}hidden${'y'.repeat(50_000)}\n`).join(), /hid/)
+    }
+    for (const size of [1, 7, 64, 4_096]) {
+      const text = `x${'hidden'.repeat(LOG_LINE_CHARACTERS_MAX)}\n`
+      const cut = Array.from({ length: Math.ceil(text.length / size) }, (_, n) =>
+        text.slice(n * size, (n + 1) * size),
+      )
+      assert.doesNotMatch(lines(...cut).join(), /h|hid|dden/)
     }
   })
 

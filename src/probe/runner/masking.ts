@@ -5,7 +5,7 @@
 import type { Mask } from '../secrets/secrets.ts'
 import { isRecord } from './channel.ts'
 
-export function masked(value: unknown, mask: Mask): unknown {
+export function masked(value: unknown, mask: Pick<Mask, 'text'>): unknown {
   if (typeof value === 'string') return mask.text(value)
   if (Array.isArray(value)) return value.map((each) => masked(each, mask))
   if (!isRecord(value)) return value
@@ -21,7 +21,7 @@ export function masked(value: unknown, mask: Mask): unknown {
 }
 
 /** Bytes that are no text stay as they are, unless there is a secret among them. */
-function maskedBase64(body: string, mask: Mask): string {
+function maskedBase64(body: string, mask: Pick<Mask, 'text'>): string {
   const bytes = Buffer.from(body, 'base64')
   const utf8 = bytes.toString('utf8')
   const encoding = Buffer.from(utf8, 'utf8').equals(bytes) ? 'utf8' : 'latin1'

@@ -8,7 +8,7 @@
  * written.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 
@@ -26,13 +26,14 @@ import { chainOf, digestsOf } from '../evidence/digest.ts'
 import { openRecording, type Recording } from '../evidence/recording.ts'
 import { writeReports } from '../evidence/reports.ts'
 import { writeFacts } from '../evidence/seal.ts'
+import type { EvidenceFile } from '../record.ts'
 import type { RunResult } from '../result.ts'
-import type { Mask } from '../secrets/secrets.ts'
-import { lineReader, readLine, refusal, written, type Heard, type Told } from './channel.ts'
+import { removeTree } from '../storage/staging.ts'
+import { answer, lineReader, readLine, refusal, written, type Heard } from './channel.ts'
 import { CODE, commandOf, versions } from './command.ts'
 import { createLogLines, type LineReader } from './log-lines.ts'
 import { masked } from './masking.ts'
-import { familyOf, markedBy, signal, weigh } from './processes.ts'
+import { endMarked, familyOf, signal, weigh } from './processes.ts'
 import type { Isolation, Run, RunHooks, RunJob, RunnerFault } from './runner.ts'
 import { Tally } from './tally.ts'
 
@@ -61,7 +62,9 @@ export const RUN_ENDING_MS = 2_000
 /** What steps of a run may ask for at a time. */
 export const RUN_CALLS_MAX = 100
 
-const SWEEPS_MAX = 200
+/** Of answers that the process of a run has not read yet. */
+export const RUN_UNREAD_BYTES_MAX = 67_108_864
+
 const SWEEP_MS = 10
 
 export class ProcessRun implements Run {
@@ -69,7 +72,7 @@ export class ProcessRun implements Run {
   readonly #job: RunJob
   readonly #hooks: RunHooks
   readonly #setting: RunSetting
-  readonly #mask: Mask
+  readonly #mask: Readonly<{ text: (text: string) => string }>
   readonly #tally: Tally
   readonly #tags: string
   readonly #recording: Recording
@@ -87,11 +90,7 @@ export class ProcessRun implements Run {
     this.#job = job
     this.#hooks = hooks
     this.#setting = setting
-    this.#mask = {
-      add: (value) => hooks.mask.add(value),
-      text: (text) =>
-        hooks.mask.text(text).replaceAll(`${job.bundle.directory}/`, '').replaceAll(CODE, PRODUCT),
-    }
+    this.#mask = { text: (text) => this.#asWritten(hooks.mask.text(text)) }
     this.#tally = new Tally({ isDryRun: job.isDryRun })
     this.#tags = job.tags ?? job.bundle.directive.tags ?? 'not @ignore'
     this.#recording = openRecording(job.evidence)
@@ -111,18 +110,22 @@ export class ProcessRun implements Run {
     const startedAt = clock.now()
     const began = clock.monotonic()
     const { bundle, evidence } = this.#job
-    const files = await digestsOf(bundle.directory)
-    const stopped = await this.#process().then(
-      () => this.#failure(),
-      (error: unknown) => refusedBy(error),
-    )
+    let files: readonly EvidenceFile[] = []
+    let stopped: Accident | undefined
+    try {
+      files = await digestsOf(bundle.directory)
+      await this.#process()
+      stopped = this.#failure()
+    } catch (error) {
+      stopped = refusedBy(error)
+    }
     const millis = Math.round(clock.monotonic() - began)
     if (stopped !== undefined) this.#say(stopped.message)
     const unwritten = await this.#recording.close().then(
       () => undefined,
       (error: unknown) => refusedBy(error),
     )
-    await writeReports(evidence, stopped?.message)
+    const unreported = await writeReports(evidence, stopped?.message)
     const failure = stopped ?? unwritten
     const result = this.#tally.result(millis)
     await writeFacts(evidence, {
@@ -134,6 +137,7 @@ export class ProcessRun implements Run {
       isDryRun: this.#job.isDryRun,
       versions: versions(),
       bundle: { sha256: chainOf('', files), files },
+      ...(unreported !== undefined && { unreported }),
       ...(failure === undefined
         ? { result }
         : { error: { code: failure.code, message: failure.message } }),
@@ -145,7 +149,7 @@ export class ProcessRun implements Run {
   async #process(): Promise<void> {
     this.#isolation = await this.#setting.isolation()
     this.#say(`isolation: ${this.#isolation}`)
-    if (this.#stop === undefined) await this.#runProcess()
+    await this.#runProcess()
   }
 
   async #runProcess(): Promise<void> {
@@ -165,6 +169,7 @@ export class ProcessRun implements Run {
       mark,
     })
     try {
+      if (this.#stop !== undefined) return // whoever stops it from here on finds a process
       const child = spawn(command.program, command.args, {
         cwd: bundle.directory,
         env: command.env,
@@ -187,28 +192,30 @@ export class ProcessRun implements Run {
         closed.resolve()
       })
       this.#listen(child)
-      this.#tell({
-        type: 'job',
-        testId,
-        directory: command.bundle,
-        features: bundle.features,
-        steps: directive.steps,
-        tags: this.#tags,
-        isDryRun,
-        parallel: directive.parallel,
-        retries: directive.retries,
-      })
+      this.#tell(
+        written({
+          type: 'job',
+          testId,
+          directory: command.bundle,
+          features: bundle.features,
+          steps: directive.steps,
+          tags: this.#tags,
+          isDryRun,
+          parallel: directive.parallel,
+          retries: directive.retries,
+        }),
+      )
       this.#weighAgain(child)
       await exited.promise
       this.#kill() // whatever is left of its group
-      await this.#sweep(mark)
+      await endMarked(mark, () => new Promise((resolve) => this.#later(SWEEP_MS, resolve)))
       this.#later(RUN_ENDING_MS, closed.resolve) // somebody else has its output, and may keep it
       await closed.promise
     } finally {
       for (const timer of this.#timers) timer.cancel()
       for (const stream of this.#child?.stdio ?? []) stream?.destroy()
       this.#child = undefined
-      await rm(temporary, { recursive: true, force: true })
+      await removeTree(temporary)
     }
   }
 
@@ -227,8 +234,8 @@ export class ProcessRun implements Run {
     })
     child.stdio[4]?.on('error', () => undefined)
     const lines = createLogLines({
-      mask: (text) => this.#mask.text(text),
-      onLine: (line) => this.#keep(line),
+      masked: () => this.#hooks.mask.stream(),
+      onLine: (line) => this.#keep(this.#asWritten(line)),
     })
     for (const stream of [child.stdout, child.stderr]) {
       const reader: LineReader = lines.reader()
@@ -280,7 +287,7 @@ export class ProcessRun implements Run {
       return this.#tell(refusal(id, new Error('steps ask for too much at once')))
     this.#calls += 1
     try {
-      this.#tell({ type: 'answer', id, value: await this.#hooks.services.call(name, input) })
+      this.#tell(answer(id, await this.#hooks.services.call(name, input)))
     } catch (error) {
       this.#tell(refusal(id, error))
     } finally {
@@ -303,7 +310,7 @@ export class ProcessRun implements Run {
   }
 
   #end(stop: Stop, graceMs: number): void {
-    this.#stop ??= stop
+    if (!this.#hasEnded) this.#stop ??= stop
     if (graceMs <= 0) return this.#kill()
     const pid = this.#child?.pid
     if (pid === undefined) return
@@ -320,16 +327,6 @@ export class ProcessRun implements Run {
     if (this.#child?.pid !== undefined) signal(-this.#child.pid, 'SIGKILL')
   }
 
-  /** Processes that left the group, which is what a daemon does. */
-  async #sweep(mark: string): Promise<void> {
-    for (let n = 0; n < SWEEPS_MAX; n += 1) {
-      const left = await markedBy(mark)
-      if (left.length === 0) return
-      for (const pid of left) signal(pid, 'SIGKILL')
-      await new Promise<void>((resolve) => this.#later(SWEEP_MS, resolve))
-    }
-  }
-
   #failure(): Accident | undefined {
     const { findings, features, isFinished } = this.#tally
     if (this.#refusal !== undefined) return new Accident(this.#refusal)
@@ -339,11 +336,12 @@ export class ProcessRun implements Run {
           findings,
         }),
       )
-    if (isFinished && this.#hasEnded && features === this.#job.bundle.features.length)
-      return undefined
+    const isWhole = isFinished && this.#hasEnded
+    const isLeft = this.#stop === undefined || this.#stop.reason === 'cancelled'
+    if (isWhole && isLeft && features === this.#job.bundle.features.length) return undefined
     if (this.#stop !== undefined)
       return new Accident(fault('run-killed', this.#stop.message, { reason: this.#stop.reason }))
-    if (isFinished && this.#hasEnded)
+    if (isWhole)
       return new Accident(fault('run-refused', 'not every feature of the bundle was read'))
     return new Accident(
       fault('run-ended-early', 'the process of the run ended before the run did', {
@@ -362,12 +360,21 @@ export class ProcessRun implements Run {
     this.#timers.add(timer)
   }
 
-  #tell(line: Told): void {
-    if (this.#channel?.writable === true) this.#channel.write(written(line))
+  #tell(line: string): void {
+    if (this.#channel?.writable !== true) return
+    this.#channel.write(line)
+    if (this.#channel.writableLength > RUN_UNREAD_BYTES_MAX)
+      this.#end({ reason: 'channel', message: 'the run does not read what it has asked for' }, 0)
   }
 
   #say(line: string): void {
     this.#keep(this.#mask.text(`${PRODUCT}: ${line}`))
+  }
+
+  /** Paths as whoever wrote the bundle knows them. */
+  #asWritten(text: string): string {
+    const { directory } = this.#job.bundle
+    return text.replaceAll(`${directory}/`, '').replaceAll(CODE, PRODUCT)
   }
 
   #keep(line: string): void {

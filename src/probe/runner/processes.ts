@@ -10,6 +10,8 @@ import { MARK } from './command.ts'
 
 export type Weight = Readonly<{ processes: number; bytes: number }>
 
+const SWEEPS_MAX = 200
+
 /** The process and all below it, parents first. */
 export async function familyOf(pid: number): Promise<readonly number[]> {
   const family = [pid]
@@ -31,8 +33,18 @@ export async function weigh(pid: number): Promise<Weight> {
   }
 }
 
+/** Kills what left the group of a run, as a daemon does, until nothing of it is left. */
+export async function endMarked(mark: string, pause: () => Promise<void>): Promise<void> {
+  for (let n = 0; n < SWEEPS_MAX; n += 1) {
+    const left = await markedBy(mark)
+    if (left.length === 0) return
+    for (const pid of left) signal(pid, 'SIGKILL')
+    await pause()
+  }
+}
+
 /** Processes that were started by a run, however far they went from it. */
-export async function markedBy(mark: string): Promise<readonly number[]> {
+async function markedBy(mark: string): Promise<readonly number[]> {
   const wanted = `${MARK}=${mark}`
   const pids = (await namesIn('/proc')).filter((name) => /^\d+$/.test(name))
   const found = await Promise.all(

@@ -7,7 +7,7 @@
 import type { Fault } from '../../std/index.ts'
 import type { Bundle } from '../bundle/directive.ts'
 import type { RunResult } from '../result.ts'
-import type { Mask } from '../secrets/secrets.ts'
+import type { LiveMask } from '../secrets/secrets.ts'
 
 export type Isolation = 'sandbox' | 'process'
 
@@ -47,7 +47,7 @@ export interface StepServices {
 export type RunHooks = Readonly<{
   services: StepServices
   /** Everything that comes from the run goes through it: progress, log, result and evidence. */
-  mask: Mask
+  mask: LiveMask
   onProgress: (progress: Progress) => void
   onLog: (line: string) => void
 }>

@@ -44,6 +44,14 @@ function fresh(isDryRun = false): Tally {
 }
 
 describe('a tally', () => {
+  test('counts a scenario of a million steps, and keeps few of many findings', () => {
+    const tally = told(fresh(), [{ id: '1', ends: Array<string>(1_000_000).fill('PASSED') }])
+    assert.equal(tally.result(5).stepsPassed, 1_000_000)
+    for (let n = 0; n < 1_000; n += 1)
+      tally.add({ parseError: { source: { uri: 'a.feature' }, message: 'x' } })
+    assert.equal(tally.findings.length, 20)
+  })
+
   test('passes a run of which something passed and nothing else happened', () => {
     const { result } = { result: told(fresh(), [{ id: '1', ends: ['PASSED'] }]).result(5) }
     assert.deepEqual(result, {

@@ -38,6 +38,8 @@ export const FAILED_SCENARIOS_MAX = 20
 /** Of each error in the result of a run. */
 export const ERROR_CHARACTERS_MAX = 2_000
 
+const FINDINGS_MAX = 20
+
 export class Tally {
   readonly #isDryRun: boolean
   readonly #findings: ParseFinding[] = []
@@ -78,7 +80,7 @@ export class Tally {
         this.#features += 1
         return false
       case 'parseError':
-        this.#findings.push(findingOf(fields))
+        if (this.#findings.length < FINDINGS_MAX) this.#findings.push(findingOf(fields))
         return false
       case 'pickle':
         this.#pickles.set(text(fields['id']), pickleOf(fields))
@@ -227,8 +229,8 @@ function errorOf(cause: StepResult | undefined): string {
 
 /** A scenario without steps has nothing that could fail. */
 function worst(results: readonly StepResult[]): Status {
-  const ranks = results.map(({ status }) => STATUSES.indexOf(status))
-  return STATUSES[Math.max(0, ...ranks)] ?? 'FAILED'
+  const rank = results.reduce((most, { status }) => Math.max(most, STATUSES.indexOf(status)), 0)
+  return STATUSES[rank] ?? 'FAILED'
 }
 
 function isFailure(status: Status): boolean {

@@ -24,6 +24,7 @@ export function formsOf(value: string): ReadonlySet<string> {
       ...inUrl(text),
       ...inBase64(text),
       ...inHex(text),
+      Buffer.from(text, 'utf8').toString('latin1'), // in bytes that are no text as a whole
     ])
       if (form.length >= FORM_CHARS_MIN) forms.add(form)
   return forms

@@ -11,21 +11,7 @@
 import { Accident, fault } from '../../std/index.ts'
 import { formsOf } from './forms.ts'
 import { HIDDEN } from './secret.ts'
-import type { Mask } from './secrets.ts'
-
-export interface LiveMask extends Mask {
-  /** For texts that come in pieces. */
-  stream(): MaskedStream
-  /** For bytes, which need not be text. */
-  bytes(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
-}
-
-export interface MaskedStream {
-  /** What can be shown by now. */
-  push(piece: string): string
-  /** The rest; the stream has ended. */
-  end(): string
-}
+import type { LiveMask } from './secrets.ts'
 
 export const MASKED_CHARS_MIN = 4
 export const MASKED_VALUES_MAX = 1_000
@@ -34,8 +20,7 @@ const START_CHARS = 4
 
 export function createMask(): LiveMask {
   const values = new Set<string>()
-  const texts = new Forms((form) => form)
-  const bytes = new Forms((form) => Buffer.from(form, 'utf8').toString('latin1'))
+  const forms = new Forms()
 
   return {
     add(value) {
@@ -48,29 +33,16 @@ export function createMask(): LiveMask {
           }),
         )
       values.add(value)
-      for (const form of formsOf(value)) {
-        texts.add(form)
-        bytes.add(form)
-      }
+      for (const form of formsOf(value)) forms.add(form)
     },
 
     text(text) {
-      return new Masking(texts).take(text, true)
+      return new Masking(forms).take(text, true)
     },
 
     stream() {
-      const masking = new Masking(texts)
+      const masking = new Masking(forms)
       return { push: (piece) => masking.take(piece, false), end: () => masking.take('', true) }
-    },
-
-    async *bytes(chunks) {
-      const masking = new Masking(bytes)
-      for await (const chunk of chunks) {
-        const shown = masking.take(Buffer.from(chunk).toString('latin1'), false)
-        if (shown !== '') yield Buffer.from(shown, 'latin1')
-      }
-      const rest = masking.take('', true)
-      if (rest !== '') yield Buffer.from(rest, 'latin1')
     },
   }
 }
@@ -83,12 +55,7 @@ class Forms {
   readonly #byStart = new Map<string, string[]>()
   /** Which first two characters, as far as 16 bits tell them apart, are those of a form. */
   readonly #marks = new Uint8Array(65_536)
-  readonly #written: (form: string) => string
   #longest = 1
-
-  constructor(written: (form: string) => string) {
-    this.#written = written
-  }
 
   get isEmpty(): boolean {
     return this.#byStart.size === 0
@@ -99,15 +66,14 @@ class Forms {
   }
 
   add(form: string): void {
-    const written = this.#written(form)
-    const start = written.slice(0, START_CHARS)
+    const start = form.slice(0, START_CHARS)
     const alike = this.#byStart.get(start) ?? []
-    if (alike.includes(written)) return
-    alike.push(written)
+    if (alike.includes(form)) return
+    alike.push(form)
     alike.sort((a, b) => b.length - a.length)
     this.#byStart.set(start, alike)
-    this.#marks[markAt(written, 0)] = 1
-    this.#longest = Math.max(this.#longest, written.length)
+    this.#marks[markAt(form, 0)] = 1
+    this.#longest = Math.max(this.#longest, form.length)
   }
 
   /** How long the longest form is that stands there; 0 where none does. */

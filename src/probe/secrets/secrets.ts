@@ -34,3 +34,15 @@ export interface Mask {
   add(value: string): void
   text(text: string): string
 }
+
+/** That of a test, whose steps print in pieces. */
+export interface LiveMask extends Mask {
+  stream(): MaskedStream
+}
+
+export interface MaskedStream {
+  /** What can be shown by now: never a part of a value. */
+  push(piece: string): string
+  /** The rest; the stream has ended. */
+  end(): string
+}

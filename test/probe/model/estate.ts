@@ -117,7 +117,11 @@ export class Estate {
         }
       },
       sealEvidence: async () => FILES,
-      newMask: () => ({ add: () => undefined, text: (text) => text }),
+      newMask: () => ({
+        add: () => undefined,
+        text: (text) => text,
+        stream: () => ({ push: (piece) => piece, end: () => '' }),
+      }),
       credentialsFor: async ({ directory }, _mask, signal) => {
         await goes(this.#scriptOf(testOf(directory)).credentials, 'the vault', signal)
         return { credentials: new Map(), secrets: new Map() }
