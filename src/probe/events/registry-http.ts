@@ -30,7 +30,7 @@ export function registryAsker(
       })
       const text = await boundedText(answer)
       if (answer.status === 404) return undefined
-      if (!answer.ok) throw refusal(base, answer.status, mask.text(text.slice(0, 200)))
+      if (!answer.ok) throw refusal(base, answer.status, mask.text(text).slice(0, 200))
       const parsed: unknown = JSON.parse(text)
       if (!isAnswer(parsed)) throw new Error('its answer is no object')
       return parsed

@@ -32,13 +32,15 @@ export function httpHandlers({ allow, clock }: HttpServiceOptions): ServiceHandl
         }),
       )
     const startedAt = clock.monotonic()
+    const late = new AbortController()
+    const timer = clock.setTimer(startedAt + timeoutMs, () => late.abort())
     try {
       const answer = await fetch(url, {
         method,
         headers,
         ...(body !== undefined && method !== 'GET' && method !== 'HEAD' && { body }),
         redirect: 'manual',
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: late.signal,
       })
       return {
         status: answer.status,
@@ -48,10 +50,13 @@ export function httpHandlers({ allow, clock }: HttpServiceOptions): ServiceHandl
       }
     } catch (error) {
       if (error instanceof Accident) throw error
+      const reason = late.signal.aborted ? `${timeoutMs} ms are over` : reasonOf(error)
       throw new Accident(
-        fault('http-failed', `${method} ${origin} gave no answer: ${reasonOf(error)}`, { origin }),
+        fault('http-failed', `${method} ${origin} gave no answer: ${reason}`, { origin }),
         { cause: error },
       )
+    } finally {
+      timer.cancel()
     }
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { conditionOf, expectMatch, literal, matches, pathOf, wantedOf } from './matching.ts'
+import { conditionOf, expectMatch, literal, matches, pathOf, shown, wantedOf } from './matching.ts'
 
 const VALUE = { id: 'o-1', n: 5, tags: ['a', 'b'], lines: [{ n: 1 }, { n: 2 }], none: null }
 
@@ -53,6 +53,17 @@ describe('what a step wants of a value', () => {
     assert.equal(literal(`'say "a"'`), 'say "a"')
     assert.throws(() => literal('a'), /neither text in quotes/)
     assert.throws(() => wantedOf('less than', '"5"'), /is not a number/)
+  })
+
+  test('is compared with what is shown in part, but never with a part of a text', () => {
+    const secret = 's'.repeat(40)
+    for (let before = 380; before < 520; before += 1) {
+      const text = shown({ a: ['x'.repeat(before), secret, 12_345_678], b: 'y'.repeat(500) })
+      assert.doesNotMatch(text.replace(secret, '').replace('12345678', ''), /s|1/)
+      assert.ok(text.length <= 501 && text.endsWith('…'))
+    }
+    assert.equal(shown(secret.repeat(20)), '…')
+    assert.equal(shown('"\\'.repeat(90)), JSON.stringify('"\\'.repeat(90)))
   })
 
   test('is asked of the log in its words, unless it is a pattern', () => {

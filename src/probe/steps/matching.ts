@@ -83,9 +83,16 @@ export function conditionOf(path: string, wanted: Wanted): EventCondition | unde
   }
 }
 
+/** Cut between texts and never within one: of a part of a secret nobody knows that it is one. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
-  return text.length <= SHOWN_CHARACTERS_MAX ? text : `${text.slice(0, SHOWN_CHARACTERS_MAX)}…`
+  if (text.length <= SHOWN_CHARACTERS_MAX) return text
+  let end = 0
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[^",:[\]{}]+|./g)) {
+    if (index + token.length > SHOWN_CHARACTERS_MAX) break
+    end = index + token.length
+  }
+  return `${text.slice(0, end)}…`
 }
 
 function isWanted(value: unknown, wanted: Wanted): boolean {
