@@ -7,9 +7,8 @@
 import { Accident, freshId } from '../../std/index.ts'
 import type { TopicDirective } from '../bundle/directive.ts'
 import type { Room } from './event-log.ts'
-import type { ConsumedEvent, EventConsumer } from './events.ts'
+import { bytesOf, type ConsumedEvent, type EventConsumer } from './events.ts'
 import type { Decoded } from './formats.ts'
-import { bytesOf } from './producing.ts'
 import {
   openTopics,
   type EventSessionOptions,

@@ -91,3 +91,11 @@ export type EventConsumer = AsyncDisposable
 export interface EventClusters extends AsyncDisposable {
   open(bootstrapServers: string | undefined): EventCluster
 }
+
+/** Of key, value and headers. */
+export function bytesOf({ key, value, headers }: WireEvent): number {
+  let bytes = (key?.length ?? 0) + (value?.length ?? 0)
+  for (const [name, text] of Object.entries(headers))
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(text)
+  return bytes
+}

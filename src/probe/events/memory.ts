@@ -7,15 +7,16 @@
  * a number and a size; what is older is gone as if its time had passed.
  */
 import { Accident, afterTurn, fault, type Clock } from '../../std/index.ts'
-import type {
-  ConsumerOptions,
-  EventCluster,
-  EventClusters,
-  EventConsumer,
-  EventProducer,
-  EventsFault,
-  Placed,
-  WireEvent,
+import {
+  bytesOf,
+  type ConsumerOptions,
+  type EventCluster,
+  type EventClusters,
+  type EventConsumer,
+  type EventProducer,
+  type EventsFault,
+  type Placed,
+  type WireEvent,
 } from './events.ts'
 import { MemoryTopic } from './memory-topic.ts'
 import { memoryRegistry } from './memory-registry.ts'
@@ -153,14 +154,6 @@ class MemoryCluster implements EventCluster {
     if (topic === undefined) throw noSuchTopic(name)
     return topic
   }
-}
-
-/** Key, value and headers. */
-function bytesOf({ key, value, headers }: WireEvent): number {
-  let bytes = (key?.length ?? 0) + (value?.length ?? 0)
-  for (const [name, text] of Object.entries(headers))
-    bytes += Buffer.byteLength(name) + Buffer.byteLength(text)
-  return bytes
 }
 
 function noSuchTopic(topic: string): Accident<EventsFault['code']> {

@@ -2,7 +2,7 @@
 import { Accident, fault, freshId, type Clock } from '../../std/index.ts'
 import type { ProduceInput } from '../steps/services.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
-import type { EventProducer, WireEvent } from './events.ts'
+import { bytesOf, type EventProducer } from './events.ts'
 import {
   openTopics,
   type EventSessionOptions,
@@ -72,13 +72,6 @@ async function produce(
     room.forgo()
     throw error
   }
-}
-
-export function bytesOf({ key, value, headers }: WireEvent): number {
-  let bytes = (key?.length ?? 0) + (value?.length ?? 0)
-  for (const [name, text] of Object.entries(headers))
-    bytes += Buffer.byteLength(name) + Buffer.byteLength(text)
-  return bytes
 }
 
 function notProduced(topic: string): Accident {
