@@ -47,6 +47,7 @@ describe('secret file', () => {
 
     assert.equal(await removeSecret(file, 'api-key'), true)
     assert.equal(await removeSecret(file, 'api-key'), false)
+    assert.equal(await removeSecret(file, 'constructor'), false)
     await assert.rejects(source.resolve('api-key', { signal }), { code: 'secret-not-found' })
   })
 

@@ -94,8 +94,9 @@ export async function listSecrets(
 
 /** Whether it was there. */
 export async function removeSecret(options: SecretFileOptions, name: string): Promise<boolean> {
-  const { [name]: removed, ...others } = await readSecretFile(options)
-  if (removed === undefined) return false
+  const secrets = await readSecretFile(options)
+  if (!Object.hasOwn(secrets, name)) return false
+  const { [name]: _, ...others } = secrets
   await write(options, others)
   return true
 }
