@@ -305,6 +305,22 @@ test('a dry run passes when every step is defined, and runs none', async () => {
   assert.ok(!lines.includes('it ran'))
 })
 
+// Without `matched` in child.ts the report shows the step once more for each group that matched nothing.
+test('a step in the report is shown once, also where a part of its expression is not there', async () => {
+  using scratch = new Scratch()
+  const told = await ran(scratch, {
+    files: {
+      'features/one.feature': ONE,
+      'steps/one.ts': `
+import { Given } from 'flytower/steps'
+Given(/^it (never )?happens( twice)?$/, () => undefined)`,
+    },
+  })
+  assert.equal(told.result?.passed, true)
+  const messages = evidenceOf(told, 'messages.ndjson')
+  assert.match(messages, /"stepMatchArgumentsLists":\[\{"stepMatchArguments":\[\]\}\]/)
+})
+
 describe('probe-C3: what was not read or not run is never a pass', () => {
   // Without the checks at the beginning of `#failure` in process-run.ts each of these passes.
   test('a feature that cannot be parsed is named with its line', async () => {

@@ -18,6 +18,7 @@ import { STEPS_CHANNEL, type StepsLine } from '../steps/asking.ts'
 import { CHANNEL_FD, lineReader, written, type Heard, type Told } from './channel.ts'
 
 type Job = Extract<Told, { type: 'job' }>
+type Envelope = Parameters<NonNullable<Parameters<typeof runCucumber>[2]>>[0]
 
 const BUILT_IN = [
   new URL('../steps/event-steps.ts', import.meta.url),
@@ -72,11 +73,25 @@ async function run({ directory, features, steps: globs, ...options }: Job): Prom
     })
     if (support === undefined) return
     await runCucumber({ ...runConfiguration, support }, environment, (envelope) =>
-      tell({ type: 'message', envelope: { ...envelope } }),
+      tell({ type: 'message', envelope: { ...matched(envelope) } }),
     )
   } catch (error) {
     tell({ type: 'refused', message: stackOf(error) })
   }
+}
+
+/** A group that took no part in a match has no place in its step: reports would show the whole step for it. */
+function matched(envelope: Envelope): Envelope {
+  const { testCase } = envelope
+  if (testCase === undefined) return envelope
+  const testSteps = testCase.testSteps.map((step) => {
+    if (step.stepMatchArgumentsLists === undefined) return step
+    const stepMatchArgumentsLists = step.stepMatchArgumentsLists.map((list) => ({
+      stepMatchArguments: list.stepMatchArguments.filter(({ group }) => group.start !== undefined),
+    }))
+    return { ...step, stepMatchArgumentsLists }
+  })
+  return { testCase: { ...testCase, testSteps } }
 }
 
 function tell(line: Heard): void {
