@@ -313,7 +313,7 @@ test('a step in the report is shown once, also where a part of its expression is
       'features/one.feature': ONE,
       'steps/one.ts': `
 import { Given } from 'flytower/steps'
-Given(/^it (never )?happens( twice)?$/, () => undefined)`,
+Given(/^it (never )?happens( twice)?$/, (_never, _twice) => undefined)`,
     },
   })
   assert.equal(told.result?.passed, true)
