@@ -29,7 +29,9 @@ export function latestPages(directory: string, pages: Pages, groups: readonly Gr
   const inFile = filedIn(file) ?? 0
   if (inFile >= inBoth && !isMissing(groups, inFile) && isWhole(directory)) return file
   const torn = pages.withTorn()
-  if (inFile > inBoth) return filedIn(torn) === inFile ? torn : file
+  // The file has what looks cut short, or even more, and yet not everything: it was damaged as well, or
+  // carrying over was cut short, and then the log has the rest.
+  if (inFile > inBoth) return (filedIn(torn) ?? inFile) < inFile ? file : torn
   return pages.log.type === 'torn' && isMissing(groups, inBoth) ? torn : pages
 }
 
