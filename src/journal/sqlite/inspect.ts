@@ -73,8 +73,15 @@ function noteOlder(directory: string, database: DatabaseSync, findings: Findings
 
 /** Without a log nothing beside the file is needed, nor made. */
 export function openUnchanged(path: string): DatabaseSync {
+  return hasLog(path)
+    ? new DatabaseSync(pathToFileURL(path), { readOnly: true })
+    : openWithoutLog(path)
+}
+
+/** The file as it is by itself, whatever lies beside it. */
+export function openWithoutLog(path: string): DatabaseSync {
   const url = pathToFileURL(path)
-  if (!hasLog(path)) url.searchParams.set('immutable', '1')
+  url.searchParams.set('immutable', '1')
   return new DatabaseSync(url, { readOnly: true })
 }
 

@@ -136,6 +136,16 @@ test('the latest pages are read across the damage, and what the damage hides is 
   assert.ok(hidden.some((page) => page.equals(image.file.subarray(4096, 8192))))
 })
 
+test('without their log, pages are those of the file, and those of the log are hidden', () => {
+  const image = killed(2)
+
+  const pages = pagesOf(image).withoutLog()
+
+  assert.deepEqual(allPages(pages), image.file)
+  const last = HEADER + FRAME + 24
+  assert.deepEqual([...pages.hidden()], [image.log.subarray(last, last + 4096)])
+})
+
 test('a page whose frame does not say which it is can still be read', () => {
   const image = killed(6)
   const log = Buffer.from(image.log).fill(0, HEADER + 3 * FRAME, HEADER + 3 * FRAME + 16)

@@ -46,6 +46,8 @@ export interface Pages {
   hidden(): Iterable<Buffer>
   /** Where the log is torn: with the transaction that is not whole, for whoever knows that it was once. */
   withTorn(): Pages
+  /** Those of the file, for whoever knows that it is later than its log, which is hidden then. */
+  withoutLog(): Pages
 }
 
 const PAGE_BYTES_MIN = 512
@@ -104,6 +106,22 @@ export function readPages(file: Bytes, log: Bytes = imageBytes(Buffer.alloc(0)))
         for (const offset of overlay.hidden) yield log.read(offset, pageBytes)
       },
       withTorn: () => laid(true),
+      withoutLog: () => alone(overlay),
+    }
+  }
+
+  function alone(overlay: Overlay): Pages {
+    return {
+      pageBytes,
+      count: Math.ceil(file.size / pageBytes),
+      log: overlay.state,
+      page: (number) => version(number, undefined),
+      *hidden() {
+        for (const offset of [...overlay.latest.values(), ...overlay.hidden])
+          yield log.read(offset, pageBytes)
+      },
+      withTorn: () => laid(true),
+      withoutLog: () => alone(overlay),
     }
   }
 

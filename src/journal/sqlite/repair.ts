@@ -1,12 +1,12 @@
 /**
  * A damaged directory made whole again from everything in it that is still right.
  *
- * What is kept, what is lost and what stands in its place is said in `restore.ts` and `regroup.ts`. The
- * damaged files are never changed: they are kept in a directory beside, or stay where they are if the
- * repaired ones go elsewhere. The repaired file takes the place of the damaged one only when it is on
- * disk and verifies. Between the moment when the old file goes and the repaired one comes, a note is in
- * its place that no program takes for a journal; a repair that finds it goes on from the files that
- * the note names.
+ * What is kept, what is lost and what stands in its place is said in `latest.ts`, `restore.ts` and
+ * `regroup.ts`. The damaged files are never changed: they are kept in a directory beside, or stay where
+ * they are if the repaired ones go elsewhere. The repaired file takes the place of the damaged one only
+ * when it is on disk and verifies. Between the moment when the old file goes and the repaired one comes,
+ * a note is in its place that no program takes for a journal; a repair that finds it goes on from the
+ * files that the note names.
  */
 import {
   existsSync,
@@ -22,12 +22,12 @@ import { DatabaseSync } from 'node:sqlite'
 
 import { Accident, assert, fault } from '../../std/index.ts'
 import { makeDirectory, syncPath } from './directories.ts'
-import { readIntake, type Group } from './intake.ts'
+import { readIntake } from './intake.ts'
+import { latestPages } from './latest.ts'
 import { lockDirectory } from './lock.ts'
 import { fileBytes, imageBytes, readPages, type Bytes, type Pages } from './pages.ts'
 import type { RepairReport } from './report.ts'
 import { restore, type Restored } from './restore.ts'
-import { salvage } from './salvage.ts'
 import { DIRECTORY_FENCE, MIGRATIONS, SCHEMA_VERSION, TABLES_FILE } from './schema.ts'
 import { Tables } from './tables.ts'
 import { verifyDatabase } from './verify.ts'
@@ -94,32 +94,17 @@ function build(source: string, target: string): Restored {
   }
 }
 
-/** `database` is empty; the intake is that of `source`. */
+/** `database` is empty; `pages` and the intake are those of `source`. */
 export function rebuild(source: string, pages: Pages, database: DatabaseSync): Restored {
   for (const migration of MIGRATIONS) database.exec(migration)
   database.exec(`pragma user_version = ${SCHEMA_VERSION}`)
   const { groups, stranded } = readIntake(source, 0)
   const found = [...groups, ...stranded]
-  const restored = restore(wasWhole(pages, found) ? pages.withTorn() : pages, database, found)
+  const restored = restore(latestPages(source, pages, found), database, found)
   renewFence(database, source)
   const { ok, findings } = verifyDatabase(database)
   assert(ok, `a repaired journal verifies, but for ${JSON.stringify(findings[0])}`)
   return restored
-}
-
-/**
- * A group is written over only when it is durable in the tables. So where groups behind the end of the
- * tables are missing, the last transaction of their log was whole once, and no crash has torn it.
- */
-function wasWhole(pages: Pages, groups: readonly Group[]): boolean {
-  if (pages.log.type !== 'torn') return false
-  for (const found of salvage(pages)) {
-    if (found.type !== 'row' || found.table !== 'anchor' || found.standing !== 'sound') continue
-    const { filed } = found.row
-    const behind = groups.filter(({ number }) => number > filed)
-    return behind.some(({ number }, n) => number !== filed + 1 + n)
-  }
-  return false
 }
 
 function bytesOf(path: string): Bytes {
