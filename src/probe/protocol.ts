@@ -81,6 +81,7 @@ export type TestStatus = Readonly<{
   error?: string
   errorKind?: string
   errorCode?: string
+  errorRemedy?: string
   attempt: number
   result?: RunResult
   progress?: Progress

@@ -12,7 +12,13 @@ import type { Outcome, RunResult } from './result.ts'
 export type RecordedState = 'Setup' | 'Loading' | 'Loaded' | 'Testing' | 'Completed' | 'Exception'
 
 /** What went wrong, and where: a child, a deadline, or the house itself. */
-export type TestError = Readonly<{ kind: string; code: string; message: string }>
+export type TestError = Readonly<{
+  kind: string
+  code: string
+  message: string
+  /** What to do about it. */
+  remedy?: string
+}>
 
 export type EvidenceFile = Readonly<{ name: string; bytes: number; sha256: string }>
 
@@ -138,8 +144,8 @@ export function isLive({ outcome, evidence }: TestRecord): boolean {
 }
 
 /** What went wrong as a record keeps it. */
-export function errorOf(kind: string, { code, message }: Fault): TestError {
-  return { kind, code, message }
+export function errorOf(kind: string, { code, message, detail: { remedy } }: Fault): TestError {
+  return { kind, code, message, ...(typeof remedy === 'string' && { remedy }) }
 }
 
 type Change = Exclude<TestEvent, Readonly<{ type: 'initialized' | 'forgotten' }>>

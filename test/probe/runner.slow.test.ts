@@ -359,6 +359,7 @@ describe('probe-C3: what was not read or not run is never a pass', () => {
       files: { 'features/one.feature': ONE, 'steps/bad.ts': `throw new Error('at load')` },
     })
     assert.equal(fault?.code, 'bad-steps')
+    assert.match(fault.message, /cannot be loaded: steps\/bad\.ts:1: Error: at load$/)
     assert.match(String(fault.detail['error']), /at load[^]*steps\/bad\.ts/)
     assert.deepEqual(readdirSync(job.evidence).toSorted(), EVIDENCE)
   })

@@ -105,6 +105,7 @@ export const statusSchema: JsonSchema = fields({
   'error?': TEXT,
   'error-kind?': TEXT,
   'error-code?': TEXT,
+  'error-remedy?': TEXT,
   'result?': resultSchema,
   'progress?': fields({
     scenarios: WHOLE,

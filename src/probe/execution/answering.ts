@@ -46,6 +46,7 @@ export function statusOf(
       error: error.message,
       errorKind: error.kind,
       errorCode: error.code,
+      ...(error.remedy !== undefined && { errorRemedy: error.remedy }),
     }),
     ...(result !== undefined && { result }),
     ...(progress !== undefined && state === 'Testing' && { progress }),
@@ -149,7 +150,12 @@ export function noSuchTest(testId: string): ProbeFault {
 
 /** Without any secret, and no longer than a record should be. */
 export function errorInWords(mask: Mask | undefined, error: TestError): TestError {
-  return { ...error, message: inWords(mask, error.message) }
+  const { message, remedy } = error
+  return {
+    ...error,
+    message: inWords(mask, message),
+    ...(remedy !== undefined && { remedy: inWords(mask, remedy) }),
+  }
 }
 
 export function resultInWords(mask: Mask | undefined, result: RunResult): RunResult {

@@ -16,6 +16,7 @@ import { loadConfiguration, loadSupport, runCucumber } from '@cucumber/cucumber/
 import { asBuilt } from '../as-built.ts'
 import { STEPS_CHANNEL, type StepsLine } from '../steps/asking.ts'
 import { CHANNEL_FD, lineReader, written, type Heard, type Told } from './channel.ts'
+import { loadError, stackOf } from './load-error.ts'
 
 type Job = Extract<Told, { type: 'job' }>
 type Envelope = Parameters<NonNullable<Parameters<typeof runCucumber>[2]>>[0]
@@ -69,7 +70,7 @@ async function run({ directory, features, steps: globs, ...options }: Job): Prom
   try {
     const { runConfiguration } = await loadConfiguration({ file: false, provided }, environment)
     const support = await loadSupport(runConfiguration, environment).catch((error: unknown) => {
-      tell({ type: 'bad-steps', message: stackOf(error) })
+      tell({ type: 'bad-steps', message: loadError(error, { directory, globs }) })
     })
     if (support === undefined) return
     await runCucumber({ ...runConfiguration, support }, environment, (envelope) =>
@@ -96,12 +97,6 @@ function matched(envelope: Envelope): Envelope {
 
 function tell(line: Heard): void {
   socket.write(written(line))
-}
-
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause === undefined ? '' : `\ncaused by ${stackOf(error.cause)}`
-  return `${error.stack ?? error.message}${cause}`
 }
 
 /** What Cucumber says for people; the runner makes its own of it. */

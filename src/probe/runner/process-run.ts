@@ -66,6 +66,7 @@ export const RUN_CALLS_MAX = 100
 export const RUN_UNREAD_BYTES_MAX = 67_108_864
 
 const SWEEP_MS = 10
+const REASON_CHARACTERS = 500
 
 export class ProcessRun implements Run {
   readonly result: Promise<RunResult>
@@ -254,11 +255,7 @@ export class ProcessRun implements Run {
         void this.#serve(heard)
         return
       case 'bad-steps':
-        this.#refusal ??= fault('bad-steps', 'the step definitions cannot be loaded', {
-          error: this.#mask.text(heard.message),
-          remedy: 'see run.log in the evidence for where',
-        })
-        return this.#keep(this.#mask.text(heard.message))
+        return this.#refuseSteps(this.#mask.text(heard.message))
       case 'refused':
         this.#refusal ??= fault('run-refused', 'cucumber refused to run', {
           error: this.#mask.text(heard.message),
@@ -271,6 +268,16 @@ export class ProcessRun implements Run {
       default:
         unreachable(heard)
     }
+  }
+
+  #refuseSteps(error: string): void {
+    const [reason = ''] = error.split('\n', 1)
+    const words = reason.slice(0, REASON_CHARACTERS)
+    this.#refusal ??= fault('bad-steps', `the step definitions cannot be loaded: ${words}`, {
+      error,
+      remedy: 'correct the file; run.log in the evidence has the whole error',
+    })
+    this.#keep(error)
   }
 
   #message(envelope: Record<string, unknown>): void {

@@ -85,6 +85,12 @@ describe('run', { timeout: 180_000 }, () => {
     const left = await ran({ 'features/a.feature': DONE, 'steps/a.ts': leaving })
     assert.equal(left.code, 2, left.out)
     assert.match(left.out, /run-ended-early/)
+    const unloadable = 'const a = 1\nenum Colour { red }\nexport { a, Colour }\n'
+    const bad = await ran({ 'features/a.feature': DONE, 'steps/a.ts': unloadable })
+    assert.equal(bad.code, 2, bad.out)
+    assert.match(bad.out, /^bad-steps: .*: steps\/a\.ts:2: .*enum is not supported.*\nwhat to do: /)
+    assert.match(bad.out, /\nlog: file:.*\/evidence\/run\.log\n$/)
+    assert.match(bad.log, /at parseTypeScript/)
   })
 
   test('chooses scenarios by tags, and runs none in a dry run', async () => {

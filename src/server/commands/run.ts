@@ -41,7 +41,7 @@ export async function runBundle(
   try {
     const status = await run(feature.probe, directory, options, io)
     if (json) io.out(`${JSON.stringify({ ...status, directory }, undefined, 2)}\n`)
-    else io.out(`${resultText(status, reportOf(status, directory))}\n`)
+    else io.out(`${resultText(status, evidenceOf(status, directory))}\n`)
     return exitCodeOf(status)
   } finally {
     await feature.close()
@@ -97,10 +97,8 @@ function showProgress(
   )
 }
 
-function reportOf({ files }: TestStatus, directory: string): string | undefined {
-  return files.some(({ name }) => name === 'report.html')
-    ? pathToFileURL(`${directory}/evidence/report.html`).href
-    : undefined
+function evidenceOf({ evidence }: TestStatus, directory: string): string | undefined {
+  return evidence === 'stored' ? pathToFileURL(`${directory}/evidence/`).href : undefined
 }
 
 function granted<T extends object>(answer: T): Exclude<T, Readonly<{ ok: false }>> {

@@ -6,6 +6,7 @@ export type ToldStatus = Readonly<{
   outcome?: string
   error?: string
   errorCode?: string
+  errorRemedy?: string
   evidence?: string
   result?: Readonly<{
     scenarioCount: number
@@ -24,8 +25,15 @@ export function exitCodeOf({ outcome }: ToldStatus): number {
   return outcome === 'failed' ? EXIT.trouble : EXIT.usage
 }
 
-export function resultText(status: ToldStatus, report?: string): string {
-  const { outcome = 'unknown', error, errorCode, evidence, result } = status
+/** `evidence` is where the files are, a URL that ends in a slash; undefined where there are none. */
+export function resultText(status: ToldStatus, evidence?: string): string {
+  const { outcome = 'unknown' } = status
+  return [...whyLines(status), outcome, ...linkLines(status, evidence)].join('\n')
+}
+
+/** Why it ended as it did. */
+export function whyLines(status: ToldStatus): readonly string[] {
+  const { error, errorCode, errorRemedy, evidence, result } = status
   const lines: string[] = []
   if (result !== undefined) {
     for (const { name, location, error: why } of result.failedScenarios)
@@ -33,10 +41,18 @@ export function resultText(status: ToldStatus, report?: string): string {
     lines.push(countsOf(result))
   }
   if (error !== undefined) lines.push(`${errorCode ?? 'error'}: ${error}`)
+  if (errorRemedy !== undefined) lines.push(`what to do: ${errorRemedy}`)
   if (evidence === 'pending' || evidence === 'lost') lines.push('its evidence could not be stored')
-  lines.push(outcome)
-  if (report !== undefined) lines.push(`report: ${report}`)
-  return lines.join('\n')
+  return lines
+}
+
+/** What could not be run has nothing to report, but a log. */
+export function linkLines(
+  { outcome }: ToldStatus,
+  evidence: string | undefined,
+): readonly string[] {
+  if (evidence === undefined) return []
+  return [outcome === 'errored' ? `log: ${evidence}run.log` : `report: ${evidence}report.html`]
 }
 
 function countsOf(result: NonNullable<ToldStatus['result']>): string {

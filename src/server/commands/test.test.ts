@@ -200,12 +200,15 @@ describe('what a test is said to have come to', () => {
 
   test('names failed scenarios with their places, counts, and where the report is', () => {
     assert.equal(
-      resultText({ outcome: 'failed', result: FAILED }, 'file:///r.html'),
-      'features/a.feature:3  a\n  expected 1, got 2\n2 scenarios: 1 passed, 1 failed (0.0 s)\nfailed\nreport: file:///r.html',
+      resultText({ outcome: 'failed', result: FAILED }, 'file:///e/'),
+      'features/a.feature:3  a\n  expected 1, got 2\n2 scenarios: 1 passed, 1 failed (0.0 s)\nfailed\nreport: file:///e/report.html',
     )
     assert.equal(
-      resultText({ outcome: 'errored', error: 'no features', errorCode: 'bad-bundle' }),
-      'bad-bundle: no features\nerrored',
+      resultText(
+        { outcome: 'errored', error: 'no file', errorCode: 'bad-steps', errorRemedy: 'mend it' },
+        'file:///e/',
+      ),
+      'bad-steps: no file\nwhat to do: mend it\nerrored\nlog: file:///e/run.log',
     )
     assert.equal(
       resultText({ outcome: 'passed', evidence: 'pending' }),
