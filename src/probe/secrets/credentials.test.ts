@@ -7,7 +7,7 @@ import type { TopicDirective } from '../bundle/directive.ts'
 import { secretNotFound } from './accidents.ts'
 import { credentialsFor, type Security } from './credentials.ts'
 import { fieldsOf } from './fields.ts'
-import { createMask } from './mask.ts'
+import { createMask, MASKED_CHARS_MIN } from './mask.ts'
 import type { SecretSource } from './secrets.ts'
 
 const { signal } = new AbortController()
@@ -179,7 +179,7 @@ describe('credentials', () => {
     const mask = createMask()
     const source = sourceOf({
       svc: { username: 'svc-user', password: 'hunter22', extra: 'also-hidden' },
-      api: { key: 'k-123456', region: 'eu' },
+      api: { key: 'k-123456', username: 'eu' },
     })
     const security: Security = await credentialsFor(
       { topics: [topic('a', 'svc')], secrets: ['api'] },
@@ -191,17 +191,23 @@ describe('credentials', () => {
       mask.text('svc-user hunter22 also-hidden k-123456 eu'),
       'svc-user [secret] [secret] [secret] eu',
     )
-    assert.equal(security.secrets.get('api')?.get('region')?.reveal(), 'eu')
+    assert.equal(security.secrets.get('api')?.get('username')?.reveal(), 'eu')
     assert.equal(inspect(security, { depth: 9 }).includes('hunter22'), false)
   })
 
-  test('a plain secret that is too short to hide is refused', async () => {
-    const directive = { topics: [], secrets: ['pin'] }
-    await assert.rejects(
-      credentialsFor(directive, sourceOf({ pin: { value: '123' } }), createMask(), signal),
-      { code: 'bad-secret' },
-    )
-    await credentialsFor(directive, sourceOf({ pin: { value: '1234' } }), createMask(), signal)
+  test('a secret with a field that is too short to hide is refused', async () => {
+    const directive = { topics: [], secrets: ['card'] }
+    for (const field of ['value', 'pin']) {
+      const resolved = async (text: string): Promise<unknown> => {
+        const source = sourceOf({ card: { token: 'long enough', [field]: text } })
+        return credentialsFor(directive, source, createMask(), signal)
+      }
+      await resolved('x'.repeat(MASKED_CHARS_MIN))
+      await assert.rejects(resolved('x'.repeat(MASKED_CHARS_MIN - 1)), {
+        code: 'bad-secret',
+        message: new RegExp(`its field ${field} is too short`),
+      })
+    }
   })
 
   test('what may be better next time is thrown before what is wrong, and bugs before both', async () => {

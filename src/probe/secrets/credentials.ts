@@ -10,7 +10,7 @@ import type { Directive, TopicDirective } from '../bundle/directive.ts'
 import type { Credentials } from '../events/events.ts'
 import { isTransient } from '../trying.ts'
 import { badSecret } from './accidents.ts'
-import { MASKED_CHARS_MIN } from './mask.ts'
+import { OPEN_FIELDS } from './fields.ts'
 import { onceEach } from './sources.ts'
 import type { Mask, Secret, SecretSource } from './secrets.ts'
 
@@ -22,16 +22,6 @@ export type Security = Readonly<{
 }>
 
 type Fields = ReadonlyMap<string, Secret>
-
-/** Of a credential these are no secrets, and hiding them would hide half of a log. */
-const OPEN_FIELDS: ReadonlySet<string> = new Set([
-  'mechanism',
-  'username',
-  'tls',
-  'clientId',
-  'tokenEndpoint',
-  'scope',
-])
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const
 
@@ -50,7 +40,7 @@ export async function credentialsFor(
   )
   const secrets = await Promise.allSettled(
     directive.secrets.map(
-      async (name) => [name, hidden(name, await once.resolve(name, { signal }), mask)] as const,
+      async (name) => [name, hidden(await once.resolve(name, { signal }), mask)] as const,
     ),
   )
   signal.throwIfAborted()
@@ -93,7 +83,7 @@ function credentialFrom(principal: string, fields: Fields): Credentials {
       return {
         type: mechanism,
         clientId: textOf(fields, 'clientId') ?? principal,
-        clientSecret: longEnough(principal, fields, 'clientSecret'),
+        clientSecret: needed(principal, fields, 'clientSecret'),
         tokenEndpoint: endpoint(principal, fields),
         scope: textOf(fields, 'scope'),
       }
@@ -103,7 +93,7 @@ function credentialFrom(principal: string, fields: Fields): Credentials {
       return {
         type: mechanism,
         username: textOf(fields, 'username') ?? principal,
-        password: longEnough(principal, fields, 'password'),
+        password: needed(principal, fields, 'password'),
         tls: flag(principal, fields, 'tls', true),
       }
     default:
@@ -115,16 +105,10 @@ function textOf(fields: Fields, name: string): string | undefined {
   return fields.get(name)?.reveal()
 }
 
-function longEnough(secret: string, fields: Fields, name: string): Secret {
+function needed(secret: string, fields: Fields, name: string): Secret {
   const field = fields.get(name)
   if (field === undefined)
     throw badSecret(secret, `it has no field ${name}`, `add the field ${name}`)
-  if (field.reveal().length < MASKED_CHARS_MIN)
-    throw badSecret(
-      secret,
-      `its field ${name} is too short to be told from other text`,
-      `give it ${MASKED_CHARS_MIN} characters or more`,
-    )
   return field
 }
 
@@ -146,9 +130,8 @@ function flag(principal: string, fields: Fields, name: string, usual: boolean): 
   throw badSecret(principal, `its field ${name} is neither true nor false`, 'write true or false')
 }
 
-/** Everything that steps can ask for is hidden, except what is too short for it and has a name of its own. */
-function hidden(name: string, fields: Fields, mask: Mask): Fields {
-  if (fields.has('value')) longEnough(name, fields, 'value')
+/** Everything that steps can ask for is hidden. */
+function hidden(fields: Fields, mask: Mask): Fields {
   for (const value of fields.values()) mask.add(value.reveal())
   return fields
 }

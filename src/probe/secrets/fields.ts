@@ -1,10 +1,21 @@
 /** The fields of a secret as handles, whatever store they come from. */
 import { badSecret } from './accidents.ts'
+import { MASKED_CHARS_MIN } from './mask.ts'
 import { secret } from './secret.ts'
 import type { Secret } from './secrets.ts'
 
 export const SECRET_FIELDS_MAX = 100
 export const SECRET_CHARS_MAX = 16_384
+
+/** Of a credential these are no secrets: they may be short, and hiding them would hide half of a log. */
+export const OPEN_FIELDS: ReadonlySet<string> = new Set([
+  'mechanism',
+  'username',
+  'tls',
+  'clientId',
+  'tokenEndpoint',
+  'scope',
+])
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,254}[A-Za-z0-9])?$/
 
@@ -27,6 +38,12 @@ export function fieldsOf(name: string, stored: unknown): ReadonlyMap<string, Sec
       const text = textOf(value)
       if (text === undefined || text === '')
         throw badSecret(name, `its field ${field} has no text`, 'give the field a text')
+      if (text.length < MASKED_CHARS_MIN && !OPEN_FIELDS.has(field))
+        throw badSecret(
+          name,
+          `its field ${field} is too short to be told from other text, and could not be masked`,
+          `give it ${MASKED_CHARS_MIN} characters or more`,
+        )
       if (text.length > SECRET_CHARS_MAX)
         throw badSecret(
           name,

@@ -107,18 +107,24 @@ describe('secret file', () => {
       ['a b', { value: 'long enough' }],
       ['a', {}],
       ['a', { value: '' }],
+      ['a', { token: 'long enough', pin: '427' }],
       ['a', { value: 'x'.repeat(SECRET_CHARS_MAX + 1) }],
       [
         'a',
-        Object.fromEntries(Array.from({ length: SECRET_FIELDS_MAX + 1 }, (_, n) => [`f${n}`, 'x'])),
+        Object.fromEntries(
+          Array.from({ length: SECRET_FIELDS_MAX + 1 }, (_, n) => [`f${n}`, 'long enough']),
+        ),
       ],
     ] as const)
       await assert.rejects(putSecret(file, name, fields), { code: 'bad-secret' }, name)
     const short = fileIn(home.path, 'x'.repeat(PASSPHRASE_CHARS_MIN - 1))
     using empty = directory()
-    await assert.rejects(putSecret({ ...short, path: join(empty.path, 's') }, 'a', { v: 'x' }), {
-      code: 'secrets-unavailable',
-    })
+    await assert.rejects(
+      putSecret({ ...short, path: join(empty.path, 's') }, 'a', { v: 'long enough' }),
+      {
+        code: 'secrets-unavailable',
+      },
+    )
     assert.deepEqual(readdirSync(empty.path), [])
     assert.deepEqual(await listSecrets(file), [{ name: 'a', fields: ['ffffffffff'] }])
   })

@@ -6,7 +6,7 @@
  * same as a whole text, wherever it was cut: as much of its end is held back as a form could need.
  *
  * A value of fewer than `MASKED_CHARS_MIN` characters cannot be told from other text, and is not hidden;
- * who resolves secrets refuses such a one where it has to be secret.
+ * `fieldsOf` refuses it in a secret, whatever store that comes from.
  */
 import { Accident, fault } from '../../std/index.ts'
 import { formsOf } from './forms.ts'

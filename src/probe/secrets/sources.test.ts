@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { inspect } from 'node:util'
 
+import { Accident } from '../../std/index.ts'
 import { environmentSecrets, secretVariable } from './environment.ts'
 import { secret } from './secret.ts'
 import type { SecretSource } from './secrets.ts'
@@ -25,19 +27,31 @@ describe('environment', () => {
   test('a secret is a variable, with fields where it is an object', async () => {
     assert.equal(secretVariable('svc-orders.eu/1'), 'FLYTOWER_SECRET_SVC_ORDERS_EU_1')
     const source = environmentSecrets({
-      FLYTOWER_SECRET_API_KEY: 'k-1',
-      FLYTOWER_SECRET_SVC: '{"username":"u","password":"{p}"}',
+      FLYTOWER_SECRET_API_KEY: 'k-11',
+      FLYTOWER_SECRET_SVC: '{"username":"u","password":"{pw}"}',
+      FLYTOWER_SECRET_PIN: '{"token":"long enough","pin":"427"}',
+      FLYTOWER_SECRET_SHORT: '427',
       FLYTOWER_SECRET_ODD: '{not json',
       FLYTOWER_SECRET_EMPTY: '',
     })
     const fields = async (name: string): Promise<unknown> =>
       [...(await source.resolve(name, { signal }))].map(([field, one]) => [field, one.reveal()])
-    assert.deepEqual(await fields('api-key'), [['value', 'k-1']])
+    assert.deepEqual(await fields('api-key'), [['value', 'k-11']])
     assert.deepEqual(await fields('svc'), [
       ['username', 'u'],
-      ['password', '{p}'],
+      ['password', '{pw}'],
     ])
     assert.deepEqual(await fields('odd'), [['value', '{not json']])
+    for (const [name, words] of [
+      ['pin', /the secret pin cannot be used: its field pin is too short/],
+      ['short', /its field value is too short/],
+    ] as const)
+      await assert.rejects(source.resolve(name, { signal }), (error) => {
+        assert.ok(error instanceof Accident && error.code === 'bad-secret')
+        assert.match(error.message, words)
+        assert.equal(inspect(error).includes('427'), false)
+        return true
+      })
     for (const name of ['empty', 'nothing'])
       await assert.rejects(fields(name), {
         code: 'secret-not-found',
@@ -60,8 +74,13 @@ describe('sources', () => {
     )
 
     const some = secretSources({ default: 'env', stores: { env: stores.env } })
-    for (const name of ['vault:a', 'other:a', 'constructor:a'])
-      await assert.rejects(some.resolve(name, { signal }), { code: 'bad-secret' })
+    for (const [name, words] of [
+      ['file:a', /the store file is not set up.*probe\.secrets\.file.*FLYTOWER_SECRETS_PASSPHRASE/],
+      ['vault:a', /the store vault is not set up.*probe\.vault\.address/],
+      ['other:a', /there is no store other.*use one of env/],
+      ['constructor:a', /there is no store constructor/],
+    ] as const)
+      await assert.rejects(some.resolve(name, { signal }), { code: 'bad-secret', message: words })
   })
 
   // It fails without `known` in `onceEach`.
