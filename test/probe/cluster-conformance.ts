@@ -202,6 +202,11 @@ function starting(rule: Rule): void {
     await room.produce(topic, [wire('after', 'key 1')])
     await Promise.all([latest.until(1), earliest.until(11)])
     assert.deepEqual(latest.texts(), ['after'])
+    const fresh = earliest.events.filter(({ isOld }) => !isOld)
+    assert.deepEqual(
+      fresh.map(({ value }) => String(value)),
+      ['after'],
+    )
     assert.deepEqual(
       earliest.texts().toSorted(),
       [...numbered(10), wire('after')].map(({ value }) => String(value)).toSorted(),

@@ -21,7 +21,7 @@ import { createMask } from '../../src/probe/secrets/mask.ts'
 import { silentLog, systemClock } from '../../src/std/index.ts'
 import { DIRECTIVE, ran, Scratch, type Told } from './running.ts'
 
-const PAGE = readFileSync('docs/reference/steps.md', 'utf8')
+const [PAGE = ''] = readFileSync('docs/reference/steps.md', 'utf8').split('## Steps of your own')
 const ROWS = [...PAGE.matchAll(/^\| `(.+?)` \| /gm)].map(([, text]) => text!)
 
 const TABLE = `
@@ -71,12 +71,15 @@ const TOPICS = [
   topic('replies', 'consumer'),
 ]
 
-async function runWith(feature: string): Promise<Told> {
+type More = Readonly<{ steps?: string; parallel?: number; topics?: readonly TopicDirective[] }>
+
+async function runWith(feature: string, more: More = {}): Promise<Told> {
+  const { steps, parallel = 1, topics = TOPICS } = more
   using scratch = new Scratch()
   await using service = await serving()
   await using clusters = memoryClusters({ clock: systemClock, autoCreate: 1 })
   const security: Security = {
-    credentials: new Map(TOPICS.map(({ topic: name, role }) => [`${name}/${role}`, NONE])),
+    credentials: new Map(topics.map(({ topic: name, role }) => [`${name}/${role}`, NONE])),
     secrets: new Map([['token', new Map([['value', secret('token', 's-1')]])]]),
   }
   const room = eventRooms({ clusters, clock: systemClock, log: silentLog })({
@@ -84,7 +87,7 @@ async function runWith(feature: string): Promise<Told> {
     bundle: {
       directory: scratch.path,
       features: [],
-      directive: { ...DIRECTIVE, topics: TOPICS },
+      directive: { ...DIRECTIVE, topics },
     },
     evidence: scratch.path,
     security,
@@ -99,7 +102,11 @@ async function runWith(feature: string): Promise<Told> {
     ...httpHandlers({ allow: [service.origin], clock: systemClock }),
   })
   const told = await ran(scratch, {
-    files: { 'features/steps.feature': feature.replaceAll('http://service.test', service.origin) },
+    files: {
+      'features/steps.feature': feature.replaceAll('http://service.test', service.origin),
+      ...(steps !== undefined && { 'steps/own.ts': steps }),
+    },
+    directive: { parallel },
     services: answering(room.services(), others),
   })
   await room.seal()
@@ -166,9 +173,15 @@ describe('probe-C1: the built-in steps', () => {
         'I should receive an event with correlation "x" from topic "replies" within 0 seconds',
         /0 fitting/,
       ],
-      ['I should receive exactly 2 events from topic "orders" within 1 second', /1 fitting events/],
-      ['topic "orders" should have at least 3 events', /has 1 events, not at least 3/],
-      ['topic "orders" should have 0 events with JSONPath "$.a" matching "b"', /1 such events/],
+      [
+        'I should receive exactly 2 events from topic "orders" within 1 second',
+        /1 fitting event came/,
+      ],
+      ['topic "orders" should have at least 3 events', /has 1 event, not at least 3/],
+      [
+        'topic "orders" should have 0 events with JSONPath "$.a" matching "b"',
+        /1 such event among 1/,
+      ],
       ['the event should match JSONPath "$.a" with value "c"', /has "b" at \$\.a, not "c"/],
       ['the event should match JSONPath "$.a" with pattern "^c"', /not what fits \^c/],
       ['the event should match JSONPath "$.a" containing "c"', /not what contains "c"/],
@@ -178,12 +191,12 @@ describe('probe-C1: the built-in steps', () => {
       ['the event key should match JSONPath "$.type" with value "x"', /the event key has/],
       ['the event should not have JSONPath "$.a"', /has something at \$\.a/],
       ['the event header "h" should be "i"', /header h: none, not i/],
-      ['all events should match JSONPath "$.n" with value 2', /0 of 1 events match, not 1/],
-      ['I GET "http://elsewhere.test/"', /steps may not call http:\/\/elsewhere\.test/],
+      ['all events should match JSONPath "$.n" with value 2', /0 of 1 event fit, not 1/],
       [
-        'the request header "x" is the secret "other"',
-        /may not have the value of the secret other/,
+        'I GET "http://elsewhere.test/"',
+        /steps may not call http:\/\/elsewhere\.test.*probe\.httpAllow/,
       ],
+      ['the request header "x" is the secret "other"', /may not have the secret other/],
       ['the response status should be 200', /there is no response yet/],
     ]
     const scenarios = wrong.map(
@@ -201,5 +214,120 @@ describe('probe-C1: the built-in steps', () => {
     wrong.forEach(([text, error], n) => {
       assert.match(result.failedScenarios[n]?.error ?? '', error, text)
     })
+  })
+})
+
+const OWN = `import { ask, BeforeAll, Given, Then, type EventQuery } from 'flytower/steps'
+import assert from 'node:assert/strict'
+
+BeforeAll(async () => {
+  await ask('produce', { topic: 'orders', value: { of: 'nobody' } })
+})
+Given('{word} places an order', async (of: string) => {
+  await ask('produce', { topic: 'orders', value: { of } })
+})
+Given('{word} meets the others', async (of: string) => {
+  await ask('produce', { topic: 'orders', correlation: 'met', value: { of } })
+  const met = { topic: 'orders', correlation: 'met', since: 0, count: 3, is: 'at-least' } as const
+  assert.ok((await ask('await-events', { ...met, withinMs: 30_000 })).isSatisfied)
+})
+Then('{int} order(s) of {word} came', async (count: number, of: string) => {
+  const { isSatisfied, events } = await ask('await-events', {
+    topic: 'orders', count, is: 'exactly', withinMs: 300,
+  })
+  assert.deepEqual(events.map(({ value }) => (value as { of: string }).of), Array(count).fill(of))
+  assert.ok(isSatisfied)
+  assert.deepEqual(await ask('query', { topic: 'orders' }), events)
+})
+Then('{int} order(s) came in all', async (count: number) => {
+  assert.equal((await ask('query', { topic: 'orders', since: 0 })).length, count)
+})
+Then('the orders that came carry {string}', async (wanted: string) => {
+  const events = await ask('query', { topic: 'orders', where: [], since: 0 })
+  assert.deepEqual(events.map(({ correlation }) => correlation), [wanted])
+})
+Given('an order without a topic', async () => {
+  await ask('produce', { topic: 'unknown', value: 1 })
+})
+`
+
+describe('what a scenario sees', () => {
+  // Without `completed` in asking.ts each of these sees what the ones before have left.
+  test('came after it began, whoever asks for it and however it was produced', async () => {
+    const { result, fault } = await runWith(
+      `Feature: own
+  Scenario: one
+    * Ann places an order
+    * 1 order of Ann came
+    * I should receive exactly 1 event from topic "orders" within 1 second
+    * the event should be acknowledged
+  Scenario: two, which produces nothing
+    * 0 orders of Ann came
+    * I should receive no event from topic "orders" within 0 seconds
+    * topic "orders" should have 0 events with JSONPath "$.of" matching "."
+    * 2 orders came in all
+  Scenario: three
+    * I produce event {"of": "Bob"} to topic "orders"
+    * 1 order of Bob came
+    * I should receive an event from topic "orders" within 1 second
+    * the event should match JSONPath "$.of" with value "Bob"
+`,
+      { steps: OWN },
+    )
+    assert.equal(fault, undefined)
+    assert.deepEqual(result?.failedScenarios, [])
+    assert.equal(result.scenariosPassed, 3)
+  })
+
+  test('is its own where scenarios run side by side, as far as they have correlation IDs', async () => {
+    const scenarios = ['Ann', 'Bob', 'Eve'].map(
+      (name) => `  Scenario: ${name}
+    * ${name} meets the others
+    * I have correlation ID "${name}"
+    * ${name} places an order
+    * 1 order of ${name} came
+`,
+    )
+    const { result, fault } = await runWith(`Feature: own\n${scenarios.join('')}`, {
+      steps: OWN,
+      parallel: 3,
+    })
+    assert.equal(fault, undefined)
+    assert.deepEqual(result?.failedScenarios, [])
+    assert.equal(result.scenariosPassed, 3)
+  })
+
+  test('carries its correlation ID, also what a step of its own has produced', async () => {
+    const { result } = await runWith(
+      `Feature: own
+  Scenario: one
+    * I have correlation ID "c-1"
+    * Ann places an order
+    * I should receive an event with correlation "c-1" from topic "orders" within 1 second
+    * the orders that came carry "c-1"
+  Scenario: two
+    * I have correlation ID "c-2"
+    * Ann places an order
+    * I should receive an event with correlation "c-1" from topic "orders" within 0 seconds
+`,
+      { steps: OWN },
+    )
+    assert.equal(result?.scenariosPassed, 1)
+    assert.match(
+      result.failedScenarios[0]?.error ?? '',
+      /: 0 fitting events came from topic orders with correlation c-1 within 0 s, not at least 1; the scenario saw 1 event there in all/,
+    )
+  })
+
+  test('is refused with the place of the step that asked', async () => {
+    const { result } = await runWith(
+      'Feature: own\n  Scenario: one\n    * an order without a topic\n',
+      {
+        steps: OWN,
+      },
+    )
+    const [failed] = result?.failedScenarios ?? []
+    assert.match(failed?.error ?? '', /Refused: the directive has no topic unknown/)
+    assert.match(failed?.error ?? '', /steps\/own\.ts:31:/)
   })
 })

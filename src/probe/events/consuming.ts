@@ -107,7 +107,7 @@ class Consumption {
     const { directive, format } = this.#topic
     const decoded = await format.decode(event)
     if (!isWanted(directive, decoded)) return room.forgo()
-    const { topic, partition, offset, at, headers } = event
+    const { topic, partition, offset, at, headers, isOld } = event
     const cluster = directive.bootstrapServers
     room.append({
       direction: 'consumed',
@@ -117,6 +117,7 @@ class Consumption {
       offset,
       at,
       headers,
+      ...(isOld && { isOld }),
       ...decoded,
     })
   }

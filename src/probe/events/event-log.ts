@@ -3,7 +3,9 @@
  *
  * An event that came is kept until the end of the test, and is found by every query it fits, also one
  * that waits for it: whoever waits is woken by what arrives and by the clock, nobody looks again and
- * again. The log is bounded; an event over the bound ends it with a fault that names the limit, since a
+ * again. A query may ask for what came `since` a place in the log. An event that the test has produced
+ * itself came when it was produced, however late it is consumed, and what was there before the test has
+ * been there all the time. The log is bounded; an event over the bound ends it with a fault that names the limit, since a
  * count that leaves something out would be wrong.
  */
 import { Accident, assert, fault, type Clock, type Fault, type Timer } from '../../std/index.ts'
@@ -17,6 +19,8 @@ export type LoggedEvent = EventView &
     cluster?: string
     type?: string
     payloadVersion?: string
+    /** It was there before the test. */
+    isOld?: boolean
     /** What could not be read; `key` or `value` is in base64 then. */
     undecodable?: readonly Undecodable[]
   }>
@@ -80,6 +84,8 @@ class Journal implements EventLog {
   readonly #limits: Readonly<{ events: number; bytes: number }>
   readonly #events: LoggedEvent[] = []
   readonly #byCorrelation = new Map<string, LoggedEvent[]>()
+  /** The sequence of every event that was produced, by its place. */
+  readonly #produced = new Map<string, number>()
   readonly #waiters = new Set<Waiter>()
   #admitted = 0
   #bytes = 0
@@ -113,7 +119,7 @@ class Journal implements EventLog {
   find(query: LogQuery): readonly LoggedEvent[] {
     this.#refuseIfEnded()
     const { correlation } = query
-    const judge = judgeOf(query)
+    const judge = this.#judgeOf(query)
     const among =
       correlation === undefined ? this.#events : (this.#byCorrelation.get(correlation) ?? [])
     return among.filter(judge)
@@ -129,7 +135,7 @@ class Journal implements EventLog {
       this.#waiters.delete(waiter)
     }
     const waiter: Waiter = {
-      judge: judgeOf(query),
+      judge: this.#judgeOf(query),
       wanted,
       found,
       query,
@@ -160,6 +166,7 @@ class Journal implements EventLog {
     this.#refuseIfEnded()
     const logged = { sequence: this.#events.length + 1, ...event }
     this.#events.push(logged)
+    if (event.direction === 'produced') this.#produced.set(placeOf(event), logged.sequence)
     this.#index(logged)
     this.#options.sink?.write(logged)
     for (const waiter of this.#waiters) this.#show(waiter, logged)
@@ -185,8 +192,22 @@ class Journal implements EventLog {
     if (is !== 'at-least' && found.length > count) settle(false)
   }
 
-  #seen({ topic, direction }: LogQuery): number {
-    const judge = judgeOf({ topic, direction })
+  #judgeOf(query: LogQuery): Judge {
+    const { since = 0 } = query
+    const judge = judgeOf(query)
+    return (event) => judge(event) && this.#isSince(event, since)
+  }
+
+  #isSince(event: LoggedEvent, since: number): boolean {
+    if (since === 0 || event.isOld === true) return true
+    if (event.sequence <= since) return false
+    return (
+      event.direction === 'produced' || (this.#produced.get(placeOf(event)) ?? Infinity) > since
+    )
+  }
+
+  #seen({ topic, direction, since }: LogQuery): number {
+    const judge = this.#judgeOf({ topic, direction, since })
     return this.#events.reduce((seen, event) => (judge(event) ? seen + 1 : seen), 0)
   }
 
@@ -211,6 +232,10 @@ class Journal implements EventLog {
   #refuseIfEnded(): void {
     if (this.#ended !== undefined) throw new Accident(this.#ended)
   }
+}
+
+function placeOf({ cluster, topic, partition, offset }: Omit<LoggedEvent, 'sequence'>): string {
+  return JSON.stringify([cluster, topic, partition, offset])
 }
 
 function isMetAtEnd({ is, count }: Wanted, found: number): boolean {

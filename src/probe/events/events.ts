@@ -27,7 +27,14 @@ export type WireEvent = Readonly<{
 }>
 
 export type Placed = Readonly<{ partition: number; offset: string }>
-export type ConsumedEvent = WireEvent & Placed & Readonly<{ topic: string; at: number }>
+export type ConsumedEvent = WireEvent &
+  Placed &
+  Readonly<{
+    topic: string
+    at: number
+    /** It was there before its group was. */
+    isOld: boolean
+  }>
 
 /** How a client proves who it is. */
 export type Credentials =

@@ -71,6 +71,8 @@ class Reading implements KafkaConsumer {
   readonly #world: KafkaWorld
   /** The next offset of each partition that is known here. */
   readonly #next = new Map<number, bigint>()
+  /** Where each partition ended when the places were asked for. */
+  readonly #ends: ReadonlyMap<number, bigint>
   readonly #ready = Promise.withResolvers<void>()
   #held: ReadonlySet<number> | undefined
   #isClosed = false
@@ -84,6 +86,7 @@ class Reading implements KafkaConsumer {
     this.#consumer = consumer
     this.#options = options
     this.#world = world
+    this.#ends = new Map(places.map(({ partition, high }) => [partition, high]))
     for (const { partition, low, high, committed } of places)
       if (committed === undefined) this.#next.set(partition, options.from === 'latest' ? high : low)
   }
@@ -135,6 +138,7 @@ class Reading implements KafkaConsumer {
       partition,
       offset: message.offset,
       at: Number(message.timestamp),
+      isOld: offset < (this.#ends.get(partition) ?? 0n),
       key: message.key ?? undefined,
       value: message.value ?? undefined,
       headers: headersOf(message.headers ?? {}),

@@ -9,8 +9,9 @@ import type { ConsumedEvent, ConsumerOptions, Placed, WireEvent } from './events
 import { partitionOf } from './partition.ts'
 
 type Member = Pick<ConsumerOptions, 'onEvent' | 'onLost'>
-type Group = { members: Member[]; readonly next: number[] }
-type Stored = Readonly<{ event: ConsumedEvent; bytes: number }>
+/** `began` is where each partition ended when the group came. */
+type Group = { members: Member[]; readonly next: number[]; readonly began: readonly number[] }
+type Stored = Readonly<{ event: Omit<ConsumedEvent, 'isOld'>; bytes: number }>
 type Partition = { low: number; events: Stored[] }
 
 /** Groups that a topic remembers; of those without a consumer the oldest is forgotten first. */
@@ -58,7 +59,8 @@ export class MemoryTopic {
     const { group: name, from } = options
     const next = (): number[] =>
       this.#partitions.map((partition) => (from === 'latest' ? high(partition) : partition.low))
-    const group = this.#groups.get(name) ?? { members: [], next: next() }
+    const began = this.#partitions.map(high)
+    const group = this.#groups.get(name) ?? { members: [], next: next(), began }
     this.#groups.delete(name)
     this.#groups.set(name, group)
     const member: Member = options
@@ -106,7 +108,7 @@ export class MemoryTopic {
         if (stored === undefined) continue
         isAny = true
         group.next[at] = next + 1
-        this.#hand(group, member, stored.event)
+        this.#hand(group, member, { ...stored.event, isOld: next < group.began[at]! })
       }
     return isAny
   }

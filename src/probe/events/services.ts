@@ -45,6 +45,9 @@ export function eventServices(sessions: () => EventSessions, events: EventLog): 
       one(input, 'producer')
       return producing.produce(input)
     },
+    async position() {
+      return { sequence: events.size }
+    },
     async query(input) {
       refuseUnknown(input)
       return events.find(input)

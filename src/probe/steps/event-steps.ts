@@ -1,5 +1,5 @@
 /** Built-in steps: topics, their schemas, and events that go to them. */
-import type { DataTable } from '@cucumber/cucumber'
+import { Before, type DataTable } from '@cucumber/cucumber'
 
 import { ask } from './asking.ts'
 import { step } from './defining.ts'
@@ -8,6 +8,13 @@ import type { ProduceInput, SchemaInput } from './services.ts'
 import { stateOf } from './state.ts'
 
 type Format = 'json' | 'avro' | 'protobuf'
+
+// The first of all hooks. It never fails: whoever asks for events is told what went wrong.
+Before({ timeout: -1 }, async function () {
+  const began = ask('position', {}).then(({ sequence }) => sequence)
+  stateOf(this).began = began
+  await began.catch(() => undefined)
+})
 
 step('I have a topic {string}', async function (topic: string) {
   await declare(this, topic)
@@ -116,10 +123,8 @@ async function declare(world: object, topic: string, cluster?: string): Promise<
 }
 
 async function produce(world: object, input: ProduceInput): Promise<void> {
-  const state = stateOf(world)
-  const correlation = input.correlation ?? state.correlation
-  state.produced.push(await ask('produce', { ...input, correlation }))
-  state.topic = input.topic
+  await ask('produce', input)
+  stateOf(world).topic = input.topic
 }
 
 /** Columns are fields of the event; those with a `$` say how it is sent. */

@@ -28,7 +28,7 @@ export function httpHandlers({ allow, clock }: HttpServiceOptions): ServiceHandl
     if (!/^https?:/.test(origin) || !(allow.includes('*') || allow.includes(origin)))
       throw new Accident(
         fault('http-refused', `steps may not call ${origin || url}`, {
-          remedy: 'add its origin to the ones that tests may call',
+          remedy: 'add its origin to probe.httpAllow',
         }),
       )
     const startedAt = clock.monotonic()

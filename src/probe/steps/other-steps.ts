@@ -20,6 +20,13 @@ step(
 )
 
 step(
+  'the request header {string} is the field {string} of the secret {string}',
+  async function (name: string, field: string, secret: string) {
+    stateOf(this).requestHeaders[name] = await ask('secret', { name: secret, field })
+  },
+)
+
+step(
   /^I (GET|DELETE|HEAD|OPTIONS|POST|PUT|PATCH) "([^"]+)"$/,
   async function (method: HttpMethod, url: string) {
     await request(this, { method, url })

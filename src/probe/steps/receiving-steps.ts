@@ -1,8 +1,8 @@
 /**
  * Built-in steps: events that come, and what has to be in them.
  *
- * A scenario that has produced something looks only at what came after that. A step that waits for one
- * event takes the next one of its topic; one that counts looks at all of them.
+ * A step that waits for one event takes the next one of its topic; one that counts looks at all of those
+ * that the scenario sees.
  */
 import { isDeepStrictEqual } from 'node:util'
 
@@ -20,8 +20,8 @@ import {
   WANTED,
   wantedOf,
 } from './matching.ts'
-import type { AwaitInput, EventQuery, EventView } from './services.ts'
-import { eventOf, stateOf, type ScenarioState } from './state.ts'
+import type { AwaitInput, EventView } from './services.ts'
+import { eventOf, stateOf } from './state.ts'
 
 const WAIT_SECONDS = '10'
 
@@ -39,9 +39,8 @@ step(
     seconds: string,
   ) {
     const state = stateOf(this)
-    const asked = query(state, { topic, cluster, correlation })
-    const after = Math.max(asked.after ?? 0, state.taken.get(topic) ?? 0)
-    const [event] = await received(this, { ...asked, after, ...atLeast(1), ...within(seconds) })
+    const asked = { topic, cluster, correlation, after: state.taken.get(topic) }
+    const [event] = await received(this, { ...asked, ...atLeast(1), ...within(seconds) })
     if (format !== undefined)
       await ask('schema', { topic, cluster, of: 'value', format: formatOf(format) })
     if (event === undefined) return
@@ -61,7 +60,9 @@ step(
     seconds: string,
   ) {
     await received(this, {
-      ...query(stateOf(this), { topic, cluster, correlation }),
+      topic,
+      cluster,
+      correlation,
       count: Number(count),
       is: exactly === undefined ? 'at-least' : 'exactly',
       ...within(seconds),
@@ -77,7 +78,7 @@ step(
     cluster: string | undefined,
     seconds: string,
   ) {
-    const asked = query(stateOf(this), { topic, cluster, correlation })
+    const asked = { topic, cluster, correlation }
     await received(this, { ...asked, count: 0, is: 'exactly', ...within(seconds) })
   },
 )
@@ -93,8 +94,7 @@ step(
     named: string | undefined,
     seconds: string | undefined,
   ) {
-    const state = stateOf(this)
-    const topic = named ?? state.topic
+    const topic = named ?? stateOf(this).topic
     if (topic === undefined) throw new Error('no step has named a topic yet')
     const condition = conditionOf(path, wantedOf(word, written))
     if (condition === undefined)
@@ -102,7 +102,7 @@ step(
         'a step that waits cannot wait for a pattern: wait for the event, then match it',
       )
     await received(this, {
-      ...query(state, { topic }),
+      topic,
       where: [condition],
       ...atLeast(1),
       ...within(seconds ?? WAIT_SECONDS),
@@ -113,9 +113,11 @@ step(
 step(
   'topic {string} should have at least {int} event(s)',
   async function (topic: string, count: number) {
-    const events = await ask('query', query(stateOf(this), { topic }))
+    const events = await ask('query', { topic })
     if (events.length < count)
-      throw new Error(`the topic ${topic} has ${events.length} events, not at least ${count}`)
+      throw new Error(
+        `the topic ${topic} has ${counted(events.length, 'event')}, not at least ${count}`,
+      )
     stateOf(this).events = events
   },
 )
@@ -124,11 +126,11 @@ step(
   /^topic "([^"]+)" should have (\d+) events? with JSONPath "([^"]+)" (matching|with value) (.+)$/,
   async function (topic: string, count: string, path: string, word: string, written: string) {
     const wanted = wantedOf(word === 'matching' ? 'with pattern' : word, written)
-    const events = await ask('query', query(stateOf(this), { topic }))
+    const events = await ask('query', { topic })
     const fitting = events.filter(({ value }) => matches(path, wanted, value))
     if (fitting.length !== Number(count))
       throw new Error(
-        `the topic ${topic} has ${fitting.length} such events among ${events.length}, not ${count}`,
+        `the topic ${topic} has ${counted(fitting.length, 'such event')} among ${events.length}, not ${count}`,
       )
     stateOf(this).events = fitting
   },
@@ -176,7 +178,7 @@ step(
     const fitting = events.filter(({ value }) => matches(path, wanted, value)).length
     const needed = count === 'all' ? events.length : Number(count)
     if (fitting !== needed)
-      throw new Error(`${fitting} of ${events.length} events match, not ${needed}`)
+      throw new Error(`${fitting} of ${counted(events.length, 'event')} fit, not ${needed}`)
   },
 )
 
@@ -188,12 +190,6 @@ step(
       throw new Error(`the event at offset ${wrong.offset} is out of order\n${shown(wrong.value)}`)
   },
 )
-
-function query(state: ScenarioState, asked: EventQuery): EventQuery {
-  const after = state.produced[0]?.sequence
-  const correlation = asked.correlation ?? state.correlation
-  return { ...asked, correlation, ...(after !== undefined && { after }) }
-}
 
 function atLeast(count: number): Pick<AwaitInput, 'count' | 'is'> {
   return { count, is: 'at-least' }
@@ -209,12 +205,17 @@ async function received(world: object, input: AwaitInput): Promise<readonly Even
   state.events = events
   state.topic = input.topic
   if (isSatisfied) return events
-  const about = input.correlation === undefined ? '' : ` with correlation ${input.correlation}`
+  const correlation = input.correlation ?? state.correlation
+  const about = correlation === undefined ? '' : ` with correlation ${correlation}`
   throw new Error(
-    `${events.length} fitting events came from topic ${input.topic}${about} within ` +
+    `${counted(events.length, 'fitting event')} came from topic ${input.topic}${about} within ` +
       `${input.withinMs / 1_000} s, not ${input.is.replace('-', ' ')} ${input.count}; ` +
-      `${seen} events were seen there in all`,
+      `the scenario saw ${counted(seen, 'event')} there in all`,
   )
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function formatOf(written: string): 'json' | 'avro' | 'protobuf' {

@@ -11,21 +11,33 @@ export type SecretServiceOptions = Readonly<{
 
 export function secretHandlers({ secrets, mask }: SecretServiceOptions): ServiceHandlers {
   return {
-    secret: ({ name, field = 'value' }) => {
-      const secret = secrets.get(name)?.get(field)
-      if (secret === undefined)
-        return Promise.reject(
-          new Accident(
-            fault('secret-denied', `steps may not have the ${field} of the secret ${name}`, {
-              name,
-              field,
-              remedy: 'name it under secrets in the directive file',
-            }),
-          ),
-        )
+    async secret({ name, field = 'value' }) {
+      const fields = secrets.get(name)
+      if (fields === undefined) throw notNamed(name)
+      const secret = fields.get(field)
+      if (secret === undefined) throw noField(name, field, [...fields.keys()])
       const value = secret.reveal()
       mask.add(value)
-      return Promise.resolve(value)
+      return value
     },
   }
+}
+
+function notNamed(name: string): Accident {
+  return new Accident(
+    fault('secret-denied', `steps may not have the secret ${name}`, {
+      name,
+      remedy: 'name it under secrets in the directive file',
+    }),
+  )
+}
+
+function noField(name: string, field: string, fields: readonly string[]): Accident {
+  return new Accident(
+    fault('secret-denied', `the secret ${name} has no field ${field}`, {
+      name,
+      field,
+      remedy: `ask for one of its fields: ${fields.join(', ')}`,
+    }),
+  )
 }

@@ -4,13 +4,8 @@ import { describe, test } from 'node:test'
 import { Accident } from '../../std/index.ts'
 import { secret } from '../secrets/secret.ts'
 import { secretHandlers } from './secret-service.ts'
-import {
-  QUERY_CONDITIONS_MAX,
-  serve,
-  STEP_WAIT_MS_MAX,
-  type EventCondition,
-  type ServiceName,
-} from './services.ts'
+import { serve, type EventCondition, type ServiceName } from './services.ts'
+import { QUERY_CONDITIONS_MAX, STEP_WAIT_MS_MAX } from './shapes.ts'
 
 /** Answers with what it was asked. */
 function echo(input: unknown): Promise<never> {
@@ -23,6 +18,7 @@ const ALL: Readonly<Record<ServiceName, (input: unknown) => Promise<never>>> = {
   cluster: echo,
   schema: echo,
   produce: echo,
+  position: echo,
   query: echo,
   'await-events': echo,
   'group-lag': echo,
@@ -52,7 +48,8 @@ describe('what steps ask for', () => {
       ['cluster', { name: 'c' }],
       ['schema', { topic: 't', of: 'key', format: 'cloudevent' }],
       ['produce', { topic: 't', value: null, headers: { a: 'b' }, key: { any: 1 } }],
-      ['query', { topic: 't', where: [condition], after: 0 }],
+      ['position', {}],
+      ['query', { topic: 't', where: [condition], after: 0, since: 0 }],
       ['query', { topic: 't', where: [{ ...condition, test: { type: 'equals', value: 1 } }] }],
       ['query', { topic: 't', where: [{ ...condition, test: { type: 'contains', text: '' } }] }],
       ['query', { topic: 't', where: [{ ...condition, test: { type: 'less', than: 1 } }] }],
@@ -76,6 +73,8 @@ describe('what steps ask for', () => {
       ['schema', { topic: 't', of: 'header', format: 'avro' }],
       ['produce', { topic: 't', value: 1, headers: { a: 1 } }],
       ['produce', { topic: 't', value: 1, correlation: null }],
+      ['produce', { topic: 't' }],
+      ['position', { topic: 't' }],
       ['query', { topic: 't', where: {} }],
       ['query', { topic: 't', where: [{ ...condition, of: 'header' }] }],
       ['query', { topic: 't', where: [{ ...condition, test: { type: 'matches', pattern: 'a' } }] }],
@@ -86,6 +85,21 @@ describe('what steps ask for', () => {
     ]
     for (const [name, input] of bad)
       assert.equal(await codeOf(name, input), 'bad-service-input', JSON.stringify([name, input]))
+  })
+
+  test('is refused in words that name the field, and what it has to be', async () => {
+    for (const [name, input, words] of [
+      ['produce', 'text', /^'produce' needs an object of fields$/],
+      ['produce', { value: 1 }, /^'produce' needs the field topic$/],
+      ['produce', { topic: 't', valeu: 1 }, /^'produce' has no field valeu; its fields are topic,/],
+      ['position', { topic: 't' }, /^'position' has no field topic; it has none$/],
+      ['await-events', { ...waiting, withinMs: '5' }, /^the field withinMs of 'await-events' has/],
+      ['await-events', { ...waiting, is: 'about' }, /has to be one of at-least, exactly, at-most$/],
+    ] as const)
+      await assert.rejects(serve(ALL).call(name, input), { message: words })
+    await assert.rejects(serve(ALL).call('prodce', {}), {
+      message: /^steps cannot ask for 'prodce'.*topic, create-topic, .*http/,
+    })
   })
 
   test('is bounded: how long to wait, and how many conditions', async () => {
@@ -118,7 +132,13 @@ describe('secrets for steps', () => {
     )
     assert.equal(await services.call('secret', { name: 'db', field: 'password' }), 'p-1')
     assert.deepEqual(known, ['p-1'])
-    for (const input of [{ name: 'db' }, { name: 'other', field: 'password' }])
-      await assert.rejects(services.call('secret', input), { code: 'secret-denied' })
+    await assert.rejects(services.call('secret', { name: 'other', field: 'password' }), {
+      code: 'secret-denied',
+      message: /steps may not have the secret other.*under secrets in the directive/,
+    })
+    await assert.rejects(services.call('secret', { name: 'db' }), {
+      code: 'secret-denied',
+      message: /the secret db has no field value.*its fields: password/,
+    })
   })
 })

@@ -8,6 +8,7 @@
  */
 import { Accident, fault } from '../../std/index.ts'
 import type { StepServices } from '../runner/runner.ts'
+import { isServiceName, wrongIn } from './shapes.ts'
 
 /** The names, what is asked, and what is answered. */
 export type ServiceCalls = Readonly<{
@@ -21,6 +22,8 @@ export type ServiceCalls = Readonly<{
   schema: Call<SchemaInput, null>
   /** Answers when the broker has acknowledged the event. */
   produce: Call<ProduceInput, EventView>
+  /** How many events the test has so far, produced and consumed; what comes later is `since` that. */
+  position: Call<Readonly<Record<string, never>>, { sequence: number }>
   /** What is there, oldest first, without waiting. */
   query: Call<EventQuery, readonly EventView[]>
   /** Waits until there are as many as wanted, or time is up. */
@@ -77,6 +80,11 @@ export type EventQuery = TopicInput &
     where?: readonly EventCondition[] | undefined
     /** Only events with a greater sequence. */
     after?: number | undefined
+    /**
+     * Only events that came when there were so many. `ask` makes it the beginning of the scenario where
+     * it is left out; 0 is everything since the test was loaded.
+     */
+    since?: number | undefined
   }>
 
 export type EventCondition = Readonly<{
@@ -101,7 +109,7 @@ export type Awaited = Readonly<{
   isSatisfied: boolean
   /** What fits the query. */
   events: readonly EventView[]
-  /** All events of the topic in that direction, fitting or not. */
+  /** All events of the topic in that direction since then, fitting or not. */
   seen: number
 }>
 
@@ -144,75 +152,6 @@ export type ServiceHandlers = Readonly<{
   [Name in ServiceName]?: (input: ServiceInput<Name>) => Promise<ServiceOutput<Name>>
 }>
 
-/** The longest that a step may ask to wait. */
-export const STEP_WAIT_MS_MAX = 600_000
-
-/** Conditions of one query. */
-export const QUERY_CONDITIONS_MAX = 20
-
-type Shape = Readonly<Record<string, (value: unknown) => boolean>>
-
-const HTTP_METHODS: ReadonlySet<unknown> = new Set<HttpMethod>([
-  'GET',
-  'POST',
-  'PUT',
-  'DELETE',
-  'PATCH',
-  'HEAD',
-  'OPTIONS',
-])
-
-const TOPIC: Shape = { topic: isName, cluster: optional(isName) }
-
-const QUERY: Shape = {
-  ...TOPIC,
-  direction: optional(isOneOf('consumed', 'produced')),
-  correlation: optional(isText),
-  where: optional(isConditions),
-  after: optional(isCount),
-}
-
-const SHAPES: Readonly<Record<ServiceName, Shape>> = {
-  topic: TOPIC,
-  'create-topic': { ...TOPIC, partitions: (value) => isCount(value) && value >= 1 },
-  cluster: { name: isName },
-  schema: {
-    ...TOPIC,
-    of: isOneOf('key', 'value'),
-    format: isOneOf('cloudevent', 'json', 'avro', 'protobuf'),
-    type: optional(isName),
-    version: optional(isCount),
-  },
-  produce: {
-    ...TOPIC,
-    value: () => true,
-    key: () => true,
-    type: optional(isText),
-    correlation: optional(isText),
-    payloadVersion: optional(isText),
-    headers: optional(isTexts),
-    format: optional(isOneOf('json', 'avro', 'protobuf', 'string')),
-    schema: optional(isName),
-    schemaVersion: optional(isCount),
-  },
-  query: QUERY,
-  'await-events': {
-    ...QUERY,
-    count: isCount,
-    is: isOneOf('at-least', 'exactly', 'at-most'),
-    withinMs: isWait,
-  },
-  'group-lag': { ...TOPIC, group: isName },
-  secret: { name: isName, field: optional(isName) },
-  http: {
-    method: (value) => HTTP_METHODS.has(value),
-    url: isText,
-    headers: optional(isTexts),
-    body: optional(isText),
-    timeoutMs: optional(isWait),
-  },
-}
-
 /** Handlers of several parts may be spread into one. */
 export function serve(handlers: ServiceHandlers): StepServices {
   return {
@@ -220,74 +159,15 @@ export function serve(handlers: ServiceHandlers): StepServices {
       const handler = isServiceName(name) ? handlers[name] : undefined
       if (!isServiceName(name) || handler === undefined)
         throw new Accident(
-          fault('no-such-service', `steps cannot ask for '${name}' here`, { name }),
-        )
-      const wrong = wrongField(SHAPES[name], input)
-      if (wrong !== undefined)
-        throw new Accident(
-          fault('bad-service-input', `the ${wrong} given to '${name}' is not valid`, {
+          fault('no-such-service', `steps cannot ask for '${name}'`, {
             name,
-            field: wrong,
+            remedy: `ask for one of ${Object.keys(handlers).join(', ')}`,
           }),
         )
+      const wrong = wrongIn(name, input)
+      if (wrong !== undefined)
+        throw new Accident(fault('bad-service-input', wrong.message, { name, field: wrong.field }))
       return Reflect.apply(handler, undefined, [input]) // its type is what its shape has checked
     },
   }
-}
-
-function isServiceName(name: string): name is ServiceName {
-  return Object.hasOwn(SHAPES, name)
-}
-
-function wrongField(shape: Shape, input: unknown): string | undefined {
-  if (!isRecord(input)) return 'input'
-  const unknown = Object.keys(input).find((field) => !Object.hasOwn(shape, field))
-  return unknown ?? Object.keys(shape).find((field) => !shape[field]!(input[field]))
-}
-
-function isConditions(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= QUERY_CONDITIONS_MAX && value.every(isCondition)
-}
-
-function isCondition(value: unknown): boolean {
-  if (!isRecord(value) || !isRecord(value['test'])) return false
-  const { of, path, test } = value
-  if ((of !== 'key' && of !== 'value') || !isText(path)) return false
-  const { type } = test
-  if (type === 'exists' || type === 'absent') return true
-  if (type === 'equals') return 'value' in test
-  if (type === 'contains') return isText(test['text'])
-  return (type === 'greater' || type === 'less') && typeof test['than'] === 'number'
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isTexts(value: unknown): boolean {
-  return isRecord(value) && Object.values(value).every(isText)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function isName(value: unknown): value is string {
-  return isText(value) && value.length > 0
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
-}
-
-function isWait(value: unknown): boolean {
-  return isCount(value) && value <= STEP_WAIT_MS_MAX
-}
-
-function isOneOf(...values: readonly unknown[]): (value: unknown) => boolean {
-  return (value) => values.includes(value)
-}
-
-function optional(check: (value: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => value === undefined || check(value)
 }

@@ -1,12 +1,16 @@
 /**
- * What the built-in steps remember from one step of a scenario to the next.
+ * What is remembered from one step of a scenario to the next.
  *
- * It hangs on the world of the scenario without being a part of it, so that step definitions of a bundle
- * may have a world of their own.
+ * It hangs on the world of the scenario, where nobody looks for it, so that step definitions of a bundle
+ * may have a world of their own. Whatever a scenario calls, however late, finds the state of its own.
  */
+import { world as current } from '@cucumber/cucumber'
+
 import type { EventView, HttpAnswer } from './services.ts'
 
 export type ScenarioState = {
+  /** How many events there were when it began, or why nobody knows. */
+  began: Promise<number> | undefined
   /** The one that steps without a topic mean. */
   topic: string | undefined
   /** Every event that is waited for has it, unless a step names another. */
@@ -20,12 +24,13 @@ export type ScenarioState = {
   answer: HttpAnswer | undefined
 }
 
-const states = new WeakMap<object, ScenarioState>()
+const STATE = Symbol('state')
 
 export function stateOf(world: object): ScenarioState {
-  const known = states.get(world)
+  const known: ScenarioState | undefined = Reflect.get(world, STATE)
   if (known !== undefined) return known
   const state: ScenarioState = {
+    began: undefined,
     topic: undefined,
     correlation: undefined,
     events: [],
@@ -34,8 +39,17 @@ export function stateOf(world: object): ScenarioState {
     requestHeaders: {},
     answer: undefined,
   }
-  states.set(world, state)
+  Object.defineProperty(world, STATE, { value: state, configurable: true })
   return state
+}
+
+/** That of the scenario whose step or hook calls this; undefined where none does. */
+export function currentState(): ScenarioState | undefined {
+  try {
+    return stateOf(current)
+  } catch {
+    return undefined // Cucumber has no world outside of scenarios
+  }
 }
 
 /** The events that the last built-in step that waited has got, oldest first. */
