@@ -1,5 +1,6 @@
 /** What can be asked of the orchestrator at all, before any actor hears of it. */
 import { fault } from '../std/index.ts'
+import { TAGS_REMEDY, tagsProblem } from './bundle/read-bundle.ts'
 import {
   BUCKET_CHARS_MAX,
   EXCLUSIVE_CHARS_MAX,
@@ -47,6 +48,18 @@ export function badStart(options: StartTestOptions): ProbeFault | undefined {
     if (badName !== undefined) return badName
   }
   return undefined
+}
+
+/** Before anything is written down: a run would only find it out at its turn. */
+export async function badTags({
+  tags,
+}: Pick<StartTestOptions, 'tags'>): Promise<ProbeFault | undefined> {
+  const problem = tags === undefined ? undefined : await tagsProblem(tags)
+  if (problem === undefined) return undefined
+  return fault('bad-test-request', `tags is no tag expression: ${problem}`, {
+    field: 'tags',
+    remedy: TAGS_REMEDY,
+  })
 }
 
 export function badExtension(ms: number): ProbeFault | undefined {

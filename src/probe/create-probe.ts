@@ -8,7 +8,7 @@ import type { Journal } from '../journal/index.ts'
 import { ask, type Handle, type Ref, type System } from '../kernel/index.ts'
 import { Accident, fault, freshId, isFault, silentLog, type Fault, type Log } from '../std/index.ts'
 import { Changes } from './changes.ts'
-import { badExtension, badInitialize, badListing, badStart, isTestId } from './checking.ts'
+import { badExtension, badInitialize, badListing, badStart, badTags, isTestId } from './checking.ts'
 import { blockStorage } from './children/block-storage.ts'
 import { consumer } from './children/consumer.ts'
 import { cucumber } from './children/cucumber.ts'
@@ -130,6 +130,7 @@ class ProbeOverJournal implements Probe {
     const { exclusive = [], dryRun: isDryRun = false, bucket, ...rest } = options
     return (
       badStart(options) ??
+      (await badTags(options)) ??
       this.#about<Started>(testId, (replyTo) => ({
         type: 'start-test',
         testId,

@@ -2,6 +2,7 @@
 export { probeRoutes, type ProbeRoutesOptions } from './api/routes.ts'
 export { readBundle } from './bundle/read-bundle.ts'
 export { wordsOf, type Finding as BundleFinding } from './bundle/finding.ts'
+export { badTags } from './checking.ts'
 export { zipBundle } from './storage/zip.ts'
 export { listSecrets, putSecret, removeSecret, type SecretFileOptions } from './secrets/file.ts'
 export { createProbe, type CreateProbeOptions } from './create-probe.ts'

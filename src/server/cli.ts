@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 
-import { Accident, PRODUCT, systemClock } from '../std/index.ts'
+import { Accident, PRODUCT, systemClock, type Fault } from '../std/index.ts'
 import { addQueueVerbs } from './commands/queue-verbs.ts'
 import { addTestVerbs } from './commands/test-verbs.ts'
 import { loadConfig, type ConfigSources, type Loaded } from './config.ts'
@@ -36,9 +36,11 @@ const DEVELOPMENT_HINT =
 
 /** What is wrong with what was asked for, not with the world. */
 const MISTAKES: ReadonlySet<string> = new Set([
+  'bad-bundle',
   'bad-config',
   'bad-locations',
   'bad-policy',
+  'bad-test-request',
   'bad-usage',
   'open-to-all',
   'unreadable-file',
@@ -61,9 +63,9 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage
     if (!(error instanceof Accident)) throw error
-    const { code: reason, message, detail } = error.fault
+    const { code: reason } = error.fault
     if (args.includes('--json')) io.out(`${JSON.stringify(error.fault)}\n`)
-    else io.err(`${textOf(reason, message, detail)}\n`)
+    else io.err(`${await textOf(error.fault)}\n`)
     return MISTAKES.has(reason) ? EXIT.usage : EXIT.trouble
   }
 }
@@ -216,11 +218,13 @@ function forDevelopment(options: Options): Options {
 }
 
 /** The reason, and what to do about it. */
-function textOf(
-  code: string,
-  message: string,
-  { problems, remedy }: Readonly<Record<string, unknown>>,
-): string {
+async function textOf(refusal: Fault): Promise<string> {
+  const { code, message, detail } = refusal
+  const { problems, findings, remedy } = detail
+  if (Array.isArray(findings)) {
+    const { findingLines } = await import('./commands/test-text.ts')
+    return [`${code}: the bundle is refused`, ...findingLines(refusal)].join('\n  ')
+  }
   const lines = Array.isArray(problems)
     ? ['the config is refused', ...problems.map((each) => `  ${problemText(each)}`)]
     : [message]

@@ -76,6 +76,17 @@ describe('a body of a start', () => {
     assert.equal(body['state'], 'Setup', 'nothing of it was heard')
   })
 
+  test('with tags that are no expression is told so', async () => {
+    await using at = await desk()
+    const testId = await at.begun()
+    const body = { 'test-id': testId, 'block-storage-path': '/bundles/a', tags: '@a and and' }
+    const told = await at.ask('POST', START, body)
+    assert.equal(refusalOf(told), '400 validation_error')
+    assert.match(String(told.body['message']), /^tags is no tag expression: /)
+    assert.equal((told.body['details'] as { field: string }).field, 'tags')
+    assert.equal((await at.status(testId)).state, 'Setup')
+  })
+
   test('may be as long as the rules say', async () => {
     await using at = await desk()
     await at.startedOver({

@@ -59,7 +59,9 @@ function findingOf(file: string, error: Error): Finding {
     file,
     line: typeof line === 'number' ? line : 1,
     message: error.message.replace(/^\(-?\d+:-?\d+\): /, ''),
-    remedy: 'mend the line: it begins with a keyword such as Scenario, Given, When, Then or And',
+    remedy: error.message.includes('inconsistent cell count')
+      ? 'give every row of the table as many cells as the first has'
+      : 'mend the line: it begins with a keyword such as Scenario, Given, When, Then or And',
   }
 }
 

@@ -20,7 +20,9 @@ export type BundleFault = Fault<'bad-bundle'>
 
 export const BUNDLE_FINDINGS_MAX = 100
 
-export function badBundle(findings: readonly Finding[]): BundleFault {
+/** By file and line, whatever they were found in. */
+export function badBundle(found: readonly Finding[]): BundleFault {
+  const findings = found.toSorted(byPlace)
   const [first] = findings
   const others = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
   return fault('bad-bundle', `${first === undefined ? '' : wordsOf(first)}${others}`, {
@@ -28,6 +30,11 @@ export function badBundle(findings: readonly Finding[]): BundleFault {
     count: findings.length,
     remedy: first?.remedy ?? '',
   })
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1
+  return (a.line ?? 0) - (b.line ?? 0)
 }
 
 /** As a compiler would write it: `features/a.feature:3: what is wrong`. */

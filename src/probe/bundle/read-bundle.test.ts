@@ -193,7 +193,7 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
   {
     name: 'bytes that are no text',
     files: { 'features/a.feature': Buffer.from([0x46, 0xff, 0xfe]), [D]: Buffer.from('a\0b') },
-    words: [`${D}: it is no UTF-8 text`, 'features/a.feature: it is no UTF-8 text'],
+    words: ['features/a.feature: it is no UTF-8 text', `${D}: it is no UTF-8 text`],
   },
   {
     name: 'broken YAML',
@@ -250,11 +250,11 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
       `${D}:2: a topic has no topic`,
       `${D}:2: role is none of producer, consumer`,
       `${D}:3: a topic cannot be named "a b"`,
-      `${D}:7: an event filter has no value`,
       `${D}:5: bootstrapServers is no list of brokers: "h1:9092,,h2"`,
-      `${D}:12: valueFormat is none of json, avro, protobuf, string, bytes`,
+      `${D}:7: an event filter has no value`,
       `${D}:10: clientPrincipal has no text`,
       `${D}:11: create is no whole number from 1 to 1000`,
+      `${D}:12: valueFormat is none of json, avro, protobuf, string, bytes`,
       `${D}:13: a topic is no map`,
     ],
   },
@@ -276,9 +276,9 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
     schema: c.proto
 `),
     words: [
+      `${D}:2: the schema x.avsc is not in the bundle`,
       `${D}:5: eventFilters look at CloudEvent keys, and keyFormat is string`,
       `${D}:10: schema names no file of the bundle: its name leads out of the bundle or back`,
-      `${D}:2: the schema x.avsc is not in the bundle`,
       `${D}:11: the schema c.proto is not in the bundle`,
     ],
   },
@@ -321,12 +321,13 @@ describe('a bad bundle', () => {
   test('that is not there, or is no directory, is refused as well', async () => {
     using home = directory({ file: '' })
     for (const [name, message] of [
-      ['nothing', '.: there is no such directory'],
-      ['file', '.: it is no directory'],
+      ['nothing', 'there is no such directory'],
+      ['file', 'it is no directory'],
     ] as const) {
-      const read = await readBundle(join(home.path, name))
+      const path = join(home.path, name)
+      const read = await readBundle(path)
       assert.ok(isFault(read))
-      assert.equal(read.message, message)
+      assert.equal(read.message, `${path}: ${message}`)
     }
   })
 
@@ -342,6 +343,21 @@ describe('a bad bundle', () => {
     )
     assert.match(findings[0]!.message, /^expected: .*, got 'Givn x'$/)
     assert.equal(findings[2]!.message, 'inconsistent cell count within the table')
+    assert.equal(findings[2]!.remedy, 'give every row of the table as many cells as the first has')
+  })
+
+  test('with a key or a word that is misspelled is told so once, with what was meant', async () => {
+    const remedies = async (text: string): Promise<readonly string[]> =>
+      (await findingsIn(withDirective(text))).map(({ remedy }) => remedy)
+    assert.deepEqual(await remedies('topics: [{ topic: a, rol: consumer }]'), [
+      'did you mean role?',
+    ])
+    assert.deepEqual(await remedies('topics: [{ topic: a, role: consumr }]'), [
+      'did you mean consumer?',
+    ])
+    assert.deepEqual(await remedies('topics: [{ topic: a, role: none }]'), [
+      'write producer or consumer',
+    ])
   })
 
   test('with a broken tag expression is refused with the line of it', async () => {
@@ -359,11 +375,11 @@ describe('a bad bundle', () => {
     assert.deepEqual(
       findings.map(({ file, line }) => [file, line]),
       [
-        [D, 1],
         ['features/a.feature', 4],
+        [D, 1],
       ],
     )
-    assert.equal(findings[0]!.remedy, 'did you mean tags?')
+    assert.equal(findings[1]!.remedy, 'did you mean tags?')
   })
 
   test('with links, pipes and names that play tricks is refused, and none of them is opened', async () => {
@@ -411,8 +427,8 @@ describe('a bad bundle', () => {
     assert.deepEqual(
       await wordsIn({ 'features/a.feature': FEATURE.padEnd(FEATURE_BYTES_MAX + 1), [D]: `${at}#` }),
       [
-        `${D}: it has 65537 bytes, and 65536 is the most`,
         'features/a.feature: it has 262145 bytes, and 262144 is the most',
+        `${D}: it has 65537 bytes, and 65536 is the most`,
       ],
     )
   })

@@ -45,7 +45,9 @@ export async function readBundle(
   directory: string,
   limits: BundleLimits = BUNDLE_LIMITS_DEFAULT,
 ): Promise<Bundle | BundleFault> {
-  const found = await filesBelow(directory, limits.files).catch(unreadable)
+  const found = await filesBelow(directory, limits.files).catch((error: unknown) =>
+    unreadable(error, directory),
+  )
   if (!('files' in found)) return badBundle([found])
   const tooLarge = sizeFindings(found, limits)
   if (tooLarge.length > 0) return badBundle([...tooLarge, ...refusals(found)])
@@ -68,15 +70,19 @@ export async function readBundle(
   }
 }
 
-function unreadable(error: unknown): Finding {
+function unreadable(error: unknown, directory: string): Finding {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   switch (code) {
     case 'ENOENT':
-      return about('.', 'there is no such directory', 'mend the path')
+      return about(shownName(directory), 'there is no such directory', 'mend the path')
     case 'ENOTDIR':
-      return about('.', 'it is no directory', 'name the directory that has features/ in it')
+      return about(
+        shownName(directory),
+        'it is no directory',
+        'name the directory that has features/ in it',
+      )
     case 'EACCES':
-      return about('.', 'it may not be read', 'allow yourself to read it')
+      return about(shownName(directory), 'it may not be read', 'allow yourself to read it')
     default:
       throw error
   }
@@ -148,10 +154,12 @@ async function tagFindings({ directive: { tags }, lineOf }: ReadDirective): Prom
       file: DIRECTIVE_FILE,
       line: lineOf('tags'),
       message: `tags is no tag expression: ${problem}`,
-      remedy: 'write one such as "@smoke and not @slow"',
+      remedy: TAGS_REMEDY,
     },
   ]
 }
+
+export const TAGS_REMEDY = 'write one such as "@smoke and not @slow"'
 
 /** What is wrong with a tag expression, of a directive or of a start request; undefined when nothing is. */
 export async function tagsProblem(tags: string): Promise<string | undefined> {

@@ -82,6 +82,8 @@ class Reader implements YamlReader {
       if (keys.includes(key)) found.set(key, value)
       else {
         const meant = nearest(key, keys)
+        // Read as what was meant, so that it is not also said to be missing.
+        if (meant !== undefined && !found.has(meant)) found.set(meant, value)
         this.tell(
           value.at,
           `${what} has no key ${JSON.stringify(key)}`,
@@ -147,10 +149,11 @@ class Reader implements YamlReader {
     const value = this.#scalar(entry)
     const chosen = choices.find((choice) => String(value).toLowerCase() === choice)
     if (chosen !== undefined) return chosen
+    const meant = nearest(String(value), choices)
     return this.#wrong(
       entry,
       `${what} is none of ${choices.join(', ')}`,
-      `write ${nearest(String(value), choices) ?? choices[0] ?? ''}`,
+      meant === undefined ? `write ${choices.join(' or ')}` : `did you mean ${meant}?`,
     )
   }
 

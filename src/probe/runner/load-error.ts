@@ -11,6 +11,9 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import { fault } from '../../std/index.ts'
+import type { RunnerFault } from './runner.ts'
+
 export type LoadedSteps = Readonly<{
   /** The bundle; its files are named relative to it. */
   directory: string
@@ -25,12 +28,23 @@ export function loadError(error: unknown, steps: LoadedSteps): string {
   return `${placeIn(parsed, steps)}${reasonIn(text)}\n${parsed}${text}`
 }
 
+/** Of such an error that has come from the process of a run. */
+export function badSteps(error: string): RunnerFault {
+  const [reason = ''] = error.split('\n', 1)
+  const words = reason.slice(0, REASON_CHARACTERS)
+  return fault('bad-steps', `the step definitions cannot be loaded: ${words}`, {
+    error,
+    remedy: 'correct the file; run.log in the evidence has the whole error',
+  })
+}
+
 export function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : `\ncaused by ${stackOf(error.cause)}`
   return `${error.stack ?? error.message}${cause}`
 }
 
+const REASON_CHARACTERS = 500
 const FILE = String.raw`[^\s:/()'"][^:\n()'"]*\.[cm]?[jt]s`
 const PLACE = new RegExp(String.raw`(?:^|\(| at )(${FILE}):(\d+)`, 'm')
 const ASKED = new RegExp(String.raw`'([^'\n]+)' imported from (${FILE})$`, 'm')

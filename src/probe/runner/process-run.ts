@@ -31,6 +31,7 @@ import type { RunResult } from '../result.ts'
 import { removeTree } from '../storage/staging.ts'
 import { answer, lineReader, readLine, refusal, written, type Heard } from './channel.ts'
 import { CODE, commandOf, versions } from './command.ts'
+import { badSteps } from './load-error.ts'
 import { createLogLines, type LineReader } from './log-lines.ts'
 import { masked } from './masking.ts'
 import { endMarked, familyOf, signal, weigh } from './processes.ts'
@@ -66,7 +67,6 @@ export const RUN_CALLS_MAX = 100
 export const RUN_UNREAD_BYTES_MAX = 67_108_864
 
 const SWEEP_MS = 10
-const REASON_CHARACTERS = 500
 
 export class ProcessRun implements Run {
   readonly result: Promise<RunResult>
@@ -92,8 +92,8 @@ export class ProcessRun implements Run {
     this.#hooks = hooks
     this.#setting = setting
     this.#mask = { text: (text) => this.#asWritten(hooks.mask.text(text)) }
-    this.#tally = new Tally({ isDryRun: job.isDryRun })
     this.#tags = job.tags ?? job.bundle.directive.tags ?? 'not @ignore'
+    this.#tally = new Tally({ isDryRun: job.isDryRun, tags: this.#tags })
     this.#recording = openRecording(job.evidence)
     this.result = this.#run().catch((error: unknown) => {
       throw refusedBy(error)
@@ -255,7 +255,8 @@ export class ProcessRun implements Run {
         void this.#serve(heard)
         return
       case 'bad-steps':
-        return this.#refuseSteps(this.#mask.text(heard.message))
+        this.#refusal ??= badSteps(this.#mask.text(heard.message))
+        return this.#keep(this.#mask.text(heard.message))
       case 'refused':
         this.#refusal ??= fault('run-refused', 'cucumber refused to run', {
           error: this.#mask.text(heard.message),
@@ -268,16 +269,6 @@ export class ProcessRun implements Run {
       default:
         unreachable(heard)
     }
-  }
-
-  #refuseSteps(error: string): void {
-    const [reason = ''] = error.split('\n', 1)
-    const words = reason.slice(0, REASON_CHARACTERS)
-    this.#refusal ??= fault('bad-steps', `the step definitions cannot be loaded: ${words}`, {
-      error,
-      remedy: 'correct the file; run.log in the evidence has the whole error',
-    })
-    this.#keep(error)
   }
 
   #message(envelope: Record<string, unknown>): void {

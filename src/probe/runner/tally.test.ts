@@ -40,7 +40,7 @@ function run(tally: Tally, id: string, ends: readonly string[], willBeRetried = 
 }
 
 function fresh(isDryRun = false): Tally {
-  return new Tally({ isDryRun })
+  return new Tally({ isDryRun, tags: '@a' })
 }
 
 describe('a tally', () => {
@@ -71,7 +71,7 @@ describe('a tally', () => {
   })
 
   const reasons: readonly (readonly [string, readonly Scenario[], string])[] = [
-    ['nothing', [], 'there is no scenario to run'],
+    ['nothing', [], 'no scenario matches the tags @a'],
     ['a failure', [{ id: '1', ends: ['FAILED'] }], '1 scenario(s) failed'],
     ['what is not defined', [{ id: '1', ends: ['UNDEFINED'] }], '1 scenario(s) failed'],
     ['what is ambiguous', [{ id: '1', ends: ['AMBIGUOUS'] }], '1 scenario(s) failed'],
@@ -145,6 +145,27 @@ describe('a tally', () => {
     assert.equal(result.failedScenarios[0]?.error, 'a hook: because')
   })
 
+  test('names the line of a step that has no definition, also in a rule and in an outline', () => {
+    const steps = (line: number): object => ({
+      steps: [{ id: `n${line}`, location: { line } }],
+    })
+    const feature = {
+      children: [{ background: steps(3) }, { rule: { children: [{ scenario: steps(9) }] } }],
+    }
+    for (const line of [3, 9]) {
+      const tally = fresh()
+      tally.add({ gherkinDocument: { uri: 'a.feature', feature } })
+      const step = { id: '1-0', text: 'x', astNodeIds: [`n${line}`, 'row'] }
+      tally.add({ pickle: { id: 'p1', uri: 'a.feature', location: { line: 8 }, steps: [step] } })
+      const testSteps = [{ id: 't1-0', pickleStepId: '1-0' }]
+      tally.add({ testCase: { id: '1', pickleId: 'p1', testSteps } })
+      run(tally, '1', ['UNDEFINED'])
+      const [failure] = tally.result(0).failedScenarios
+      assert.equal(failure?.location, 'a.feature:8')
+      assert.equal(failure.error, `a.feature:${line}: no step definition fits: x`)
+    }
+  })
+
   test('names so many failures and no more, each with a bound', () => {
     for (const count of [FAILED_SCENARIOS_MAX, FAILED_SCENARIOS_MAX + 1]) {
       const scenarios = Array.from({ length: count }, (_, n) => ({ id: `${n}`, ends: ['FAILED'] }))
@@ -166,6 +187,7 @@ describe('a tally', () => {
     for (const kind of [
       'source',
       'parseError',
+      'gherkinDocument',
       'pickle',
       'testCase',
       'testCaseStarted',

@@ -13,10 +13,11 @@ import type { Progress } from './runner.ts'
 export type ParseFinding = Readonly<{ file: string; line: number; message: string }>
 
 type Fields = Readonly<Record<string, unknown>>
-type Pickle = Readonly<{ name: string; location: string; steps: ReadonlyMap<string, string> }>
-/** The text of each step; a hook has none. */
-type TestCase = Readonly<{ pickle: Pickle; steps: ReadonlyMap<string, string | undefined> }>
-type StepResult = Readonly<{ status: Status; message: string; text: string | undefined }>
+type PickleStep = Readonly<{ text: string; location: string }>
+type Pickle = Readonly<{ name: string; location: string; steps: ReadonlyMap<string, PickleStep> }>
+/** A hook is no step. */
+type TestCase = Readonly<{ pickle: Pickle; steps: ReadonlyMap<string, PickleStep | undefined> }>
+type StepResult = Readonly<{ status: Status; message: string; step: PickleStep | undefined }>
 type Attempt = Readonly<{ testCaseId: string; testCase: TestCase; results: StepResult[] }>
 type Scenario = Readonly<{ pickle: Pickle; results: readonly StepResult[]; status: Status }>
 
@@ -42,6 +43,9 @@ const FINDINGS_MAX = 20
 
 export class Tally {
   readonly #isDryRun: boolean
+  readonly #tags: string
+  /** Of the steps in the features, by id. */
+  readonly #lines = new Map<string, number>()
   readonly #findings: ParseFinding[] = []
   readonly #pickles = new Map<string, Pickle>()
   readonly #testCases = new Map<string, TestCase>()
@@ -52,8 +56,9 @@ export class Tally {
   #step: string | undefined
   #finish: Readonly<{ success: boolean; message: string }> | undefined
 
-  constructor(options: Readonly<{ isDryRun: boolean }>) {
-    this.#isDryRun = options.isDryRun
+  constructor({ isDryRun, tags }: Readonly<{ isDryRun: boolean; tags: string }>) {
+    this.#isDryRun = isDryRun
+    this.#tags = tags
   }
 
   /** What makes features of the bundle unreadable. */
@@ -82,8 +87,11 @@ export class Tally {
       case 'parseError':
         if (this.#findings.length < FINDINGS_MAX) this.#findings.push(findingOf(fields))
         return false
+      case 'gherkinDocument':
+        this.#keepLines(fields['feature'])
+        return false
       case 'pickle':
-        this.#pickles.set(text(fields['id']), pickleOf(fields))
+        this.#pickles.set(text(fields['id']), this.#pickleOf(fields))
         return false
       case 'testCase':
         return this.#addTestCase(fields)
@@ -121,7 +129,7 @@ export class Tally {
       return { pickle, results: results ?? [], status: results ? worst(results) : 'UNKNOWN' }
     })
     const steps = scenarios.flatMap(({ results }) =>
-      results.filter((each) => each.text !== undefined),
+      results.filter((each) => each.step !== undefined),
     )
     const reason = this.#reason(scenarios)
     const failures = scenarios.filter(({ status }) => isFailure(status))
@@ -147,12 +155,30 @@ export class Tally {
     const failed = scenarios.filter(({ status }) => isFailure(status)).length
     const pending = count(scenarios, 'PENDING')
     if (this.#finish === undefined) return 'the run did not come to its end'
-    if (scenarios.length === 0) return 'there is no scenario to run'
+    if (scenarios.length === 0) return bounded(`no scenario matches the tags ${this.#tags}`)
     if (failed > 0) return `${failed} scenario(s) failed`
     if (pending > 0) return `${pending} scenario(s) are pending`
     if (!this.#finish.success) return bounded(this.#finish.message || 'a hook failed')
     const isIdle = count(scenarios, 'PASSED') === 0 && !this.#isDryRun
     return isIdle ? 'every scenario was skipped' : undefined
+  }
+
+  #keepLines(feature: unknown): void {
+    for (const { background, scenario, rule } of childrenOf(feature)) {
+      if (rule !== undefined) this.#keepLines(rule)
+      for (const { id, location } of stepsOf(background).concat(stepsOf(scenario)))
+        this.#lines.set(text(id), lineOf(location))
+    }
+  }
+
+  #pickleOf({ name, uri, location, steps }: Fields): Pickle {
+    const file = text(uri)
+    const texts = records(steps).map(({ id, text: words, astNodeIds }) => {
+      const [node] = Array.isArray(astNodeIds) ? astNodeIds : []
+      const line = this.#lines.get(text(node)) ?? lineOf(location)
+      return [text(id), { text: text(words), location: `${file}:${line}` }] as const
+    })
+    return { name: text(name), location: `${file}:${lineOf(location)}`, steps: new Map(texts) }
   }
 
   #addTestCase({ id, pickleId, testSteps }: Fields): boolean {
@@ -176,7 +202,7 @@ export class Tally {
     const attempt = this.#attempts.get(text(testCaseStartedId))
     const step = attempt?.testCase.steps.get(text(testStepId))
     if (step === undefined) return false
-    this.#step = step
+    this.#step = step.text
     return true
   }
 
@@ -186,7 +212,7 @@ export class Tally {
     attempt.results.push({
       status: STATUSES.find((each) => each === testStepResult['status']) ?? 'UNKNOWN',
       message: text(testStepResult['message']),
-      text: attempt.testCase.steps.get(text(testStepId)),
+      step: attempt.testCase.steps.get(text(testStepId)),
     })
     return false
   }
@@ -202,16 +228,21 @@ export class Tally {
   }
 }
 
-function pickleOf({ name, uri, location, steps }: Fields): Pickle {
-  const line = isRecord(location) ? text(location['line']) : '1'
-  const texts = records(steps).map((each) => [text(each['id']), text(each['text'])] as const)
-  return { name: text(name), location: `${text(uri)}:${line}`, steps: new Map(texts) }
+function childrenOf(of: unknown): readonly Fields[] {
+  return isRecord(of) ? records(of['children']) : []
+}
+
+function stepsOf(of: unknown): readonly Fields[] {
+  return isRecord(of) ? records(of['steps']) : []
+}
+
+function lineOf(location: unknown): number {
+  return isRecord(location) ? Number(location['line']) : 1
 }
 
 function findingOf({ source, message }: Fields): ParseFinding {
   const { uri, location } = isRecord(source) ? source : {}
-  const line = isRecord(location) ? Number(location['line']) : 1
-  return { file: text(uri), line, message: bounded(text(message)) }
+  return { file: text(uri), line: lineOf(location), message: bounded(text(message)) }
 }
 
 function failureOf({ pickle, results }: Scenario): FailedScenario {
@@ -221,9 +252,9 @@ function failureOf({ pickle, results }: Scenario): FailedScenario {
 
 function errorOf(cause: StepResult | undefined): string {
   if (cause === undefined) return 'it did not come to its end'
-  const name = cause.text ?? 'a hook'
-  if (cause.status === 'UNDEFINED') return `no step definition fits: ${name}`
-  if (cause.status === 'AMBIGUOUS') return `several step definitions fit: ${name}`
+  const { text: name, location } = cause.step ?? { text: 'a hook', location: '' }
+  if (cause.status === 'UNDEFINED') return `${location}: no step definition fits: ${name}`
+  if (cause.status === 'AMBIGUOUS') return `${location}: several step definitions fit: ${name}`
   return `${name}: ${cause.message}`
 }
 

@@ -80,7 +80,10 @@ describe('run', { timeout: 180_000 }, () => {
   test('ends with 2 where the bundle could not be run', async () => {
     const empty = await ran({ 'readme.txt': 'nothing here' })
     assert.equal(empty.code, 2, empty.out)
-    assert.match(empty.out, /bad-bundle: /)
+    assert.match(empty.out, /^bad-bundle: .*\nfeatures\/: there is no \*\.feature file; put/)
+    const odd = { 'features/a.feature': DONE, 'topic-directive.yaml': 'tgas: 1\ntopics: 1\n' }
+    const { out } = await ran(odd)
+    assert.match(out, /\ntopic-directive\.yaml:1: .*; did you mean tags\?\n.*:2: .*\nerrored\n$/)
     const leaving = steps('  process.exit(0)')
     const left = await ran({ 'features/a.feature': DONE, 'steps/a.ts': leaving })
     assert.equal(left.code, 2, left.out)
@@ -98,6 +101,12 @@ describe('run', { timeout: 180_000 }, () => {
     const files = { 'features/a.feature': two, 'topic-directive.yaml': TOPIC }
     const chosen = await ran(files, '--tags', 'not @slow')
     assert.match(chosen.out, /^1 scenario: 1 passed/)
+    const nothing = await ran(files, '--tags', '@nothing')
+    assert.equal(nothing.code, 1)
+    assert.match(nothing.out, /^0 scenarios: .*\nno scenario matches the tags @nothing\nfailed\n/)
+    const wrong = await ran(files, '--tags', '@a and and')
+    assert.equal(wrong.code, 2)
+    assert.match(wrong.out, /^bad-test-request: tags is no tag expression: .*\nwhat to do: write/)
     const dry = await ran(files, '--dry-run', '--json')
     const { result } = JSON.parse(dry.out) as { result: { stepsPassed: number } }
     assert.equal(result.stepsPassed, 0)

@@ -10,13 +10,13 @@ import { pathToFileURL } from 'node:url'
 
 import { memoryJournal } from '../../journal/index.ts'
 import { createSystem } from '../../kernel/index.ts'
-import type { Probe, TestStatus } from '../../probe/index.ts'
-import { Accident, isFault, PRODUCT, silentLog } from '../../std/index.ts'
+import { readBundle, type Probe, type TestStatus } from '../../probe/index.ts'
+import { Accident, isFault, PRODUCT, silentLog, type Fault } from '../../std/index.ts'
 import type { Asked } from '../cli.ts'
 import { MEMORY } from '../config-keys.ts'
 import type { Io } from '../io.ts'
 import { probeFeature } from '../probe-feature.ts'
-import { exitCodeOf, resultText } from './test-text.ts'
+import { exitCodeOf, findingLines, resultText } from './test-text.ts'
 
 export type RunOptions = Readonly<{ tags?: string; dryRun?: boolean }>
 
@@ -40,7 +40,10 @@ export async function runBundle(
   })
   try {
     const status = await run(feature.probe, directory, options, io)
-    if (json) io.out(`${JSON.stringify({ ...status, directory }, undefined, 2)}\n`)
+    const refusal = await refusalOf(status, directory)
+    const findings = refusal?.detail['findings']
+    if (json) io.out(`${JSON.stringify({ ...status, directory, findings }, undefined, 2)}\n`)
+    else if (refusal !== undefined) io.out(`${refusalText(status, refusal)}\n`)
     else io.out(`${resultText(status, evidenceOf(status, directory))}\n`)
     return exitCodeOf(status)
   } finally {
@@ -81,6 +84,17 @@ async function run(
     over.abort()
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
   }
+}
+
+/** A test that ends with its bundle names one problem; here all of them can be told. */
+async function refusalOf({ errorKind }: TestStatus, directory: string): Promise<Fault | undefined> {
+  if (errorKind !== 'block-storage') return undefined
+  const read = await readBundle(directory)
+  return isFault(read) ? read : undefined
+}
+
+function refusalText({ errorCode, outcome }: TestStatus, refusal: Fault): string {
+  return [`${errorCode}: the bundle is refused`, ...findingLines(refusal), outcome].join('\n')
 }
 
 const ENDS: ReadonlySet<string> = new Set(['completed', 'errored', 'cancelled'])

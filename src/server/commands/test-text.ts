@@ -1,4 +1,6 @@
 /** What came of a test, for people, and what a command that waited for it ends with. */
+import { wordsOf, type BundleFinding } from '../../probe/index.ts'
+import type { Fault } from '../../std/index.ts'
 import { EXIT } from '../io.ts'
 
 /** As the orchestrator has it, and as it comes over the wire. */
@@ -15,6 +17,7 @@ export type ToldStatus = Readonly<{
     scenariosSkipped: number
     stepsUndefined: number
     durationMillis: number
+    errorMessage?: string
     failedScenarios: readonly Readonly<{ name: string; location: string; error: string }>[]
   }>
 }>
@@ -39,6 +42,9 @@ export function whyLines(status: ToldStatus): readonly string[] {
     for (const { name, location, error: why } of result.failedScenarios)
       lines.push(`${location}  ${name}`, indented(why))
     lines.push(countsOf(result))
+    // Scenarios that failed have said why; that there was none has to be said.
+    if (result.failedScenarios.length === 0 && result.errorMessage !== undefined)
+      lines.push(result.errorMessage)
   }
   if (error !== undefined) lines.push(`${errorCode ?? 'error'}: ${error}`)
   if (errorRemedy !== undefined) lines.push(`what to do: ${errorRemedy}`)
@@ -53,6 +59,16 @@ export function linkLines(
 ): readonly string[] {
   if (evidence === undefined) return []
   return [outcome === 'errored' ? `log: ${evidence}run.log` : `report: ${evidence}report.html`]
+}
+
+/** What is wrong with a bundle, a line for each finding. */
+export function findingLines(refusal: Fault): readonly string[] {
+  const { findings, count } = refusal.detail
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `bad-bundle` carries
+  const named = findings as readonly BundleFinding[]
+  const lines = named.map((each) => `${wordsOf(each)}; ${each.remedy}`)
+  const others = Number(count) - named.length
+  return others > 0 ? [...lines, `and ${others} more`] : lines
 }
 
 function countsOf(result: NonNullable<ToldStatus['result']>): string {

@@ -81,7 +81,7 @@ export function addTestVerbs<Options>(
     })
   const test = program.command('test').description('work with the tests of a running server')
   keeping(test.command('validate <bundle>'))
-    .description('say everything that is wrong with a bundle; no server is needed')
+    .description('say what is wrong with features, directive and files of a bundle; no server is needed')
     .action(async (bundle: string, options: Options) => {
       const { validateBundle } = await import('./test.ts')
       const { json } = await asked(options)

@@ -84,6 +84,25 @@ describe('test start', () => {
     assert.deepEqual([bucket, testType], ['upload:10000000-0000-4000-8000-000000000001', 'smoke'])
   })
 
+  test('refuses a directory that something is wrong with, and tags that are none, before it asks', async () => {
+    await using at = await desk()
+    using bundle = directory({
+      'features/a.feature': 'Feature: A\n  Scenario: x\n    Given a\n    oops\n    oh\n',
+    })
+    const call = callOf(at)
+    await assert.rejects(startTest(call, bundle.path, { waits: false }), { code: 'bad-bundle' })
+    const wrong = startTest(call, '/bundles/a', { tags: '@a and and', waits: false })
+    await assert.rejects(wrong, { code: 'bad-test-request', message: /^tags is no tag expression/ })
+    const { body } = await at.ask('GET', '/api/v1/tests')
+    assert.deepEqual(body['tests'], [])
+    const said: Said = { out: '', err: '' }
+    assert.equal(await run(['test', 'start', bundle.path], ioOf(said)), 2)
+    assert.match(
+      said.err,
+      /^bad-bundle: .*\n {2}features\/a\.feature:4: .*; .*\n {2}features\/a\.feature:5/,
+    )
+  })
+
   test('names any other place to the server', async () => {
     await using at = await desk()
     const call = callOf(at, { json: true })
@@ -209,6 +228,11 @@ describe('what a test is said to have come to', () => {
         'file:///e/',
       ),
       'bad-steps: no file\nwhat to do: mend it\nerrored\nlog: file:///e/run.log',
+    )
+    const none = { ...FAILED, failedScenarios: [], errorMessage: 'no scenario matches the tags @a' }
+    assert.match(
+      resultText({ outcome: 'failed', result: none }),
+      /\nno scenario matches the tags @a\nfailed$/,
     )
     assert.equal(
       resultText({ outcome: 'passed', evidence: 'pending' }),

@@ -6,11 +6,11 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 
-import { readBundle, wordsOf, zipBundle, type BundleFinding } from '../../probe/index.ts'
-import { isFault, type Clock } from '../../std/index.ts'
+import { badTags, readBundle, zipBundle } from '../../probe/index.ts'
+import { Accident, isFault, type Clock } from '../../std/index.ts'
 import { EXIT, type Io } from '../io.ts'
 import type { QueueServer } from './queue-server.ts'
-import { exitCodeOf, resultText, type ToldStatus } from './test-text.ts'
+import { exitCodeOf, findingLines, resultText, type ToldStatus } from './test-text.ts'
 
 export type TestCall = Readonly<{ server: QueueServer; json: boolean; io: Io }>
 
@@ -21,18 +21,23 @@ const LOOK_MS = 500
 const PAGE = 50
 const UPLOAD_MS = 600_000
 
-/** A directory of this machine is packed and sent; any other place is named to the server. */
+/**
+ * A directory of this machine is packed and sent, unless something is wrong with it; any other place is
+ * named to the server.
+ */
 export async function startTest(
   call: TestCall,
   place: string,
   { type, tags, priority, waits }: Json & Readonly<{ waits: boolean }>,
 ): Promise<number> {
   const { server, io } = call
+  const directory = resolve(io.directory, place)
+  const isSent = await isDirectory(directory)
+  if (isSent) granted(await readBundle(directory))
+  if (typeof tags === 'string') granted(await badTags({ tags }))
   const begun = await server.ask('POST', `${API}/test/initialize`)
   const testId = said(begun['test-id'])
-  const path = (await isDirectory(resolve(io.directory, place)))
-    ? await upload(call, testId, resolve(io.directory, place))
-    : place
+  const path = isSent ? await upload(call, testId, directory) : place
   const body = { 'test-id': testId, 'block-storage-path': path, 'test-type': type, tags, priority }
   const started = await server.ask('POST', `${API}/test/start`, { body })
   if (waits) return watchTest(call, testId)
@@ -98,10 +103,8 @@ export async function validateBundle(
     io.out(`${json ? JSON.stringify({ findings: [] }) : text}\n`)
     return EXIT.fine
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `bad-bundle` carries
-  const findings = read.detail['findings'] as readonly BundleFinding[]
-  if (json) io.out(`${JSON.stringify({ findings })}\n`)
-  else for (const each of findings) io.out(`${wordsOf(each)}; ${each.remedy}\n`)
+  if (json) io.out(`${JSON.stringify({ findings: read.detail['findings'] })}\n`)
+  else io.out(`${findingLines(read).join('\n')}\n`)
   return EXIT.trouble
 }
 
@@ -159,6 +162,10 @@ async function isDirectory(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   )
+}
+
+function granted(answer: unknown): void {
+  if (isFault(answer)) throw new Accident(answer)
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {
