@@ -12,7 +12,6 @@ import { createEntities } from '../src/entity/index.ts'
 import { memoryJournal } from '../src/journal/index.ts'
 import { createHttp, loopbackAuthenticator } from '../src/http/index.ts'
 import { createSystem } from '../src/kernel/index.ts'
-import { SERVICE_SHAPES } from '../src/probe/steps/shapes.ts'
 import {
   compose,
   EXIT,
@@ -286,22 +285,6 @@ describe('config', () => {
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       assert.equal(rows.get(name)?.[0], value === undefined ? 'not set' : `\`${text}\``, name)
     }
-  })
-})
-
-describe('what steps ask for', () => {
-  test('has the names and fields of docs/reference/steps.md', () => {
-    const page = readFileSync('docs/reference/steps.md', 'utf8')
-    const rows = tableRows(section(page, '## What ask can be asked for'))
-    const inDocs = [...rows].map(([name, [input = '']]) => [
-      name,
-      [...input.matchAll(/`([^`]+)`/g)].map(([, field]) => field!),
-    ])
-    const inCode = Object.entries(SERVICE_SHAPES).map(([name, shape]) => [
-      name,
-      Object.entries(shape).map(([field, { isOptional }]) => (isOptional ? `${field}?` : field)),
-    ])
-    assert.deepEqual(Object.fromEntries(inDocs), Object.fromEntries(inCode))
   })
 })
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 
 import { Accident } from '../../std/index.ts'
 import { secret } from '../secrets/secret.ts'
 import { secretHandlers } from './secret-service.ts'
 import { serve, type EventCondition, type ServiceName } from './services.ts'
-import { QUERY_CONDITIONS_MAX, STEP_WAIT_MS_MAX } from './shapes.ts'
+import { QUERY_CONDITIONS_MAX, SERVICE_SHAPES, STEP_WAIT_MS_MAX } from './shapes.ts'
 
 /** Answers with what it was asked. */
 function echo(input: unknown): Promise<never> {
@@ -100,6 +101,19 @@ describe('what steps ask for', () => {
     await assert.rejects(serve(ALL).call('prodce', {}), {
       message: /^steps cannot ask for 'prodce'.*topic, create-topic, .*http/,
     })
+  })
+
+  test('has the names and fields of docs/reference/steps.md', () => {
+    const page = readFileSync('docs/reference/steps.md', 'utf8')
+    const [, table = ''] = page.split('## What ask can be asked for')
+    const inDocs = [...table.matchAll(/^\| `([^`]+)` \| ([^|]*) \|/gm)].map(
+      ([, name, input = '']) => [name, [...input.matchAll(/`([^`]+)`/g)].map(([, field]) => field)],
+    )
+    const inCode = Object.entries(SERVICE_SHAPES).map(([name, shape]) => [
+      name,
+      Object.entries(shape).map(([field, { isOptional }]) => (isOptional ? `${field}?` : field)),
+    ])
+    assert.deepEqual(inDocs, inCode)
   })
 
   test('is bounded: how long to wait, and how many conditions', async () => {

@@ -78,7 +78,7 @@ function countsOf(result: NonNullable<ToldStatus['result']>): string {
     `${scenariosPassed} passed`,
     scenariosFailed > 0 && `${scenariosFailed} failed`,
     scenariosSkipped > 0 && `${scenariosSkipped} skipped`,
-    stepsUndefined > 0 && `${stepsUndefined} steps undefined`,
+    stepsUndefined > 0 && `${stepsUndefined} step${stepsUndefined === 1 ? '' : 's'} undefined`,
   ].filter((part) => part !== false)
   const noun = scenarioCount === 1 ? 'scenario' : 'scenarios'
   return `${scenarioCount} ${noun}: ${parts.join(', ')} (${(durationMillis / 1_000).toFixed(1)} s)`
