@@ -71,13 +71,24 @@ const TOPICS = [
   topic('replies', 'consumer'),
 ]
 
-type More = Readonly<{ steps?: string; parallel?: number; topics?: readonly TopicDirective[] }>
+type More = Readonly<{
+  steps?: string
+  parallel?: number
+  topics?: readonly TopicDirective[]
+  /** Produced to `orders` before the test is loaded. */
+  earlier?: string
+}>
 
 async function runWith(feature: string, more: More = {}): Promise<Told> {
   const { steps, parallel = 1, topics = TOPICS } = more
   using scratch = new Scratch()
   await using service = await serving()
   await using clusters = memoryClusters({ clock: systemClock, autoCreate: 1 })
+  if (more.earlier !== undefined) {
+    const options = { topic: 'orders', credentials: NONE, signal: new AbortController().signal }
+    await using producer = await clusters.open(undefined).producer(options)
+    await producer.send({ key: undefined, value: Buffer.from(more.earlier), headers: {} })
+  }
   const security: Security = {
     credentials: new Map(topics.map(({ topic: name, role }) => [`${name}/${role}`, NONE])),
     secrets: new Map([['token', new Map([['value', secret('token', 's-1')]])]]),
@@ -277,6 +288,25 @@ describe('what a scenario sees', () => {
     assert.equal(fault, undefined)
     assert.deepEqual(result?.failedScenarios, [])
     assert.equal(result.scenariosPassed, 3)
+  })
+
+  test('was there before the test only where the directive reads from the beginning', async () => {
+    const scenario = (n: number): string => `  Scenario: ${n}
+    * 0 orders of Bob came
+    * I produce event {"of": "Ann"} to topic "orders"
+    * I should receive exactly 1 event from topic "orders" within 1 second
+`
+    const feature = `Feature: own\n${scenario(1)}${scenario(2)}`
+    const earlier = '{"of": "Ann"}'
+    const { result } = await runWith(feature, { steps: OWN, earlier })
+    assert.deepEqual(result?.failedScenarios, [])
+    const topics = TOPICS.map((each) => ({ ...each, from: 'earliest' as const }))
+    const later = await runWith(
+      feature.replaceAll('0 orders of Bob', '1 order of Ann').replaceAll('exactly 1', 'exactly 2'),
+      { steps: OWN, earlier, topics },
+    )
+    assert.deepEqual(later.result?.failedScenarios, [])
+    assert.equal(later.result.scenariosPassed, 2)
   })
 
   test('is its own where scenarios run side by side, as far as they have correlation IDs', async () => {
