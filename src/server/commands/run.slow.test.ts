@@ -74,7 +74,7 @@ describe('run', { timeout: 180_000 }, () => {
     assert.match(out, /features\/a\.feature:\d+ {2}one\n[\s\S]*no such luck[\s\S]*\nfailed\n/)
     const undefinedStep = await ran({ 'features/a.feature': DONE })
     assert.equal(undefinedStep.code, 1, undefinedStep.out)
-    assert.match(undefinedStep.out, /1 steps? undefined/)
+    assert.match(undefinedStep.out, /1 step undefined/)
   })
 
   test('ends with 2 where the bundle could not be run', async () => {
