@@ -1,7 +1,7 @@
 /** One request of a command to a server of ours on this machine. */
-import { request } from 'node:http'
+import { request, type IncomingMessage } from 'node:http'
 
-import { Accident, fault, isFault } from '../std/index.ts'
+import { Accident, fault, isFault, PRODUCT } from '../std/index.ts'
 
 export type ServerRequest = Readonly<{
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -14,6 +14,9 @@ export type ServerRequest = Readonly<{
   bytesMax?: number
 }>
 
+type Json = Readonly<Record<string, unknown>>
+
+const DOWNLOAD_MS = 600_000
 const ANSWER_BYTES_DEFAULT = 1_048_576
 
 /** What it answered, as JSON. Throws `server-refused` with its own reason, or `server-unreachable`. */
@@ -25,7 +28,7 @@ export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
       reject(
         new Accident(
           fault('server-unreachable', `nobody answers at ${url}: ${String(cause)}`, {
-            remedy: 'see whether the server runs there',
+            remedy: `start one with \`${PRODUCT} serve\`, or name the one that runs with --url`,
           }),
           { cause },
         ),
@@ -63,18 +66,65 @@ export function askServer(url: string, asked: ServerRequest): Promise<unknown> {
   })
 }
 
+/** What is there, piece by piece, and no more than `bytesMax` of it. */
+export async function* readServer(
+  url: string,
+  { token, bytesMax }: Readonly<{ token: string | undefined; bytesMax: number }>,
+): AsyncGenerator<Uint8Array> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const signal = AbortSignal.timeout(DOWNLOAD_MS)
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { headers, signal }, resolve).on('error', reject).end()
+  })
+  const status = answer.statusCode ?? 0
+  if (status >= 400) {
+    answer.destroy()
+    throw refused(url, status, undefined)
+  }
+  let bytes = 0
+  const pieces: AsyncIterable<Buffer> = answer
+  for await (const piece of pieces) {
+    bytes += piece.length
+    if (bytes > bytesMax)
+      throw new Accident(
+        fault('server-refused', `${url} has more than the ${bytesMax} bytes it should have`, {
+          remedy: 'see the log of the server',
+        }),
+      )
+    yield piece
+  }
+}
+
 function refused(url: string, status: number, said: unknown): Accident {
-  const { detail, message, code, remedy }: Readonly<Record<string, unknown>> =
+  const answer: Json =
     typeof said === 'object' && said !== null && !isFault(said) ? { ...said } : {}
+  const { detail, message, code, details } = answer
+  // The facts are members of a problem, or stand together in `details`.
+  const facts: Json = typeof details === 'object' && details !== null ? { ...details } : answer
   const why = [detail, message].find((text) => typeof text === 'string') ?? 'it gives no reason'
+  const { remedy } = facts
   return new Accident(
-    fault('server-refused', `${url} answers ${status}: ${why}`, {
-      status,
-      ...(code !== undefined && { reason: code }),
-      remedy: typeof remedy === 'string' ? remedy : 'see the log of the server',
-      ...(typeof said === 'object' && said !== null && { answer: said }),
-    }),
+    fault(
+      'server-refused',
+      [`${url} answers ${status}: ${why}`, ...fieldLines(facts)].join('\n  '),
+      {
+        status,
+        ...(code !== undefined && { reason: code }),
+        remedy: typeof remedy === 'string' ? remedy : 'see the log of the server',
+        ...(typeof said === 'object' && said !== null && { answer: said }),
+      },
+    ),
   )
+}
+
+/** Which fields it refuses, and what it expects of each. */
+function fieldLines({ missing, expected }: Json): readonly string[] {
+  if (typeof expected !== 'object' || expected === null) return []
+  const absent: readonly unknown[] = Array.isArray(missing) ? missing : []
+  return Object.entries(expected).map(([field, what]) => {
+    const problem = absent.includes(field) ? 'is missing' : 'is wrong'
+    return `${field} ${problem}: it must be ${String(what)}`
+  })
 }
 
 function jsonOf(text: string): unknown {

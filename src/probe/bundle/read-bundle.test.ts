@@ -312,6 +312,10 @@ const BAD: readonly Readonly<{ name: string; files: Files; words: readonly strin
   },
 ]
 
+async function remedies(text: string): Promise<readonly string[]> {
+  return (await findingsIn(withDirective(text))).map(({ remedy }) => remedy)
+}
+
 describe('a bad bundle', () => {
   for (const { name, files, words } of BAD)
     test(`with ${name} is refused with file and line`, async () => {
@@ -347,8 +351,6 @@ describe('a bad bundle', () => {
   })
 
   test('with a key or a word that is misspelled is told so once, with what was meant', async () => {
-    const remedies = async (text: string): Promise<readonly string[]> =>
-      (await findingsIn(withDirective(text))).map(({ remedy }) => remedy)
     assert.deepEqual(await remedies('topics: [{ topic: a, rol: consumer }]'), [
       'did you mean role?',
     ])

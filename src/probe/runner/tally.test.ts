@@ -43,6 +43,10 @@ function fresh(isDryRun = false): Tally {
   return new Tally({ isDryRun, tags: '@a' })
 }
 
+function stepsAt(line: number): object {
+  return { steps: [{ id: `n${line}`, location: { line } }] }
+}
+
 describe('a tally', () => {
   test('counts a scenario of a million steps, and keeps few of many findings', () => {
     const tally = told(fresh(), [{ id: '1', ends: Array<string>(1_000_000).fill('PASSED') }])
@@ -146,11 +150,8 @@ describe('a tally', () => {
   })
 
   test('names the line of a step that has no definition, also in a rule and in an outline', () => {
-    const steps = (line: number): object => ({
-      steps: [{ id: `n${line}`, location: { line } }],
-    })
     const feature = {
-      children: [{ background: steps(3) }, { rule: { children: [{ scenario: steps(9) }] } }],
+      children: [{ background: stepsAt(3) }, { rule: { children: [{ scenario: stepsAt(9) }] } }],
     }
     for (const line of [3, 9]) {
       const tally = fresh()

@@ -1,7 +1,7 @@
 /** The server whose queues a command is about: the one that is named, that has the data, or that the config describes. */
 import { describeDirectory } from '../../journal/index.ts'
 import { Accident, fault } from '../../std/index.ts'
-import { askServer, type ServerRequest } from '../asking-server.ts'
+import { askServer, readServer, type ServerRequest } from '../asking-server.ts'
 import type { Asked } from '../cli.ts'
 import { MEMORY, type Config } from '../config-keys.ts'
 import { TOKEN_VARIABLE } from '../config.ts'
@@ -27,6 +27,13 @@ export interface QueueServer {
   ): Promise<Json>
 }
 
+export interface TestServer extends QueueServer {
+  /** Without a slash at its end. */
+  readonly url: string
+  /** A file of it, which has at most so many bytes. */
+  read(path: string, bytesMax: number): AsyncIterable<Uint8Array>
+}
+
 const ANSWER_MS = 30_000
 /** Messages may be large, and many may be asked for. */
 const ANSWER_BYTES_MAX = 134_217_728
@@ -35,7 +42,7 @@ export function queueServer(
   { config: { config } }: Asked,
   { url, account, region }: QueuePlaceOptions,
   io: Io,
-): QueueServer {
+): TestServer {
   const base = (url ?? urlOf(config)).replace(/\/+$/, '')
   if (!base.startsWith('http://') || !URL.canParse(base))
     throw new Accident(
@@ -44,6 +51,9 @@ export function queueServer(
       }),
     )
   return {
+    url: base,
+    read: (path, bytesMax) =>
+      readServer(`${base}${path}`, { token: io.environment[TOKEN_VARIABLE], bytesMax }),
     async ask(method, path, { body, bytes, query = {}, waitMs = 0 } = {}) {
       const fields = Object.entries({ account, region, ...query })
         .filter(([, value]) => value !== undefined)

@@ -49,16 +49,31 @@ const VERBS: readonly Verb[] = [
     description: 'tests, the latest first',
     options: [
       ['--state <state>', 'those in it: Setup, Loading, Loaded, Testing, Completed or Exception'],
-      ['--outcome <outcome>', 'those that ended so: passed, failed, errored and so on'],
+      [
+        '--outcome <outcome>',
+        'those that ended so: passed, failed, errored, cancelled, timed-out or interrupted',
+      ],
       ['--text <text>', 'those that have it in them'],
+      ['--limit <number>', 'how many; 50 otherwise', whole],
+      ['--after <cursor>', 'those behind a page that was shown, which names it'],
     ],
-    run: (work, call, { state, outcome, text }) => work.listTests(call, { state, outcome, text }),
+    run: (work, call, { state, outcome, text, limit, after }) =>
+      work.listTests(call, { state, outcome, text, after, ...(limit !== undefined && { limit }) }),
   },
   {
     usage: 'watch <test>',
     description: 'show how a test goes until it has ended, and end as run does',
     options: [],
     run: (work, call, _given, id) => work.watchTest(call, id),
+  },
+  {
+    usage: 'evidence <test>',
+    description: 'list what is kept of a run, or bring it here',
+    options: [['--into <directory>', 'where its files are written to']],
+    run: async (_work, call, { into }, id) => {
+      const { showEvidence } = await import('./test-evidence.ts')
+      return showEvidence(call, id, into)
+    },
   },
 ]
 
@@ -81,7 +96,7 @@ export function addTestVerbs<Options>(
     })
   const test = program.command('test').description('work with the tests of a running server')
   keeping(test.command('validate <bundle>'))
-    .description('say what is wrong with features, directive and files of a bundle; no server is needed')
+    .description('say what is wrong with a bundle but its steps; no server is needed')
     .action(async (bundle: string, options: Options) => {
       const { validateBundle } = await import('./test.ts')
       const { json } = await asked(options)

@@ -1,5 +1,6 @@
 /** The verbs of `test` and of `secret`: what they say, and what they end with. */
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
@@ -9,6 +10,7 @@ import { FAILED, PASSED } from '../../../test/probe/fakes.ts'
 import { Accident, fault, systemClock, type Clock } from '../../std/index.ts'
 import { run } from '../cli.ts'
 import type { Io } from '../io.ts'
+import { showEvidence } from './test-evidence.ts'
 import { exitCodeOf, resultText } from './test-text.ts'
 import {
   cancelTest,
@@ -55,6 +57,10 @@ function callOf(at: Desk, over: Partial<{ json: boolean; clock: Clock }> = {}): 
     json,
     io: ioOf(said, clock === undefined ? {} : { clock }),
     server: {
+      url: 'http://here',
+      async *read(path: string) {
+        yield Buffer.from((await at.ask('GET', path)).text)
+      },
       async ask(method: string, path: string, sent: Readonly<Record<string, unknown>> = {}) {
         const { body, bytes, query = {} } = sent
         const fields = Object.entries(query as object).filter(([, value]) => value !== undefined)
@@ -78,7 +84,7 @@ describe('test start', () => {
     using bundle = directory({ 'features/a.feature': FEATURE })
     const call = callOf(at)
     assert.equal(await startTest(call, bundle.path, { type: 'smoke', waits: false }), 0)
-    assert.match(call.out, /^10000000-0000-4000-8000-000000000001 is number 1 in line\n$/)
+    assert.equal(call.out, '10000000-0000-4000-8000-000000000001 is started\n')
     await at.settle()
     const { bucket, testType } = await at.status('10000000-0000-4000-8000-000000000001')
     assert.deepEqual([bucket, testType], ['upload:10000000-0000-4000-8000-000000000001', 'smoke'])
@@ -135,12 +141,54 @@ describe('test status, list, watch and cancel', () => {
     const next = callOf(at)
     await showTest(next, waiting)
     assert.equal(next.out, `${waiting}  Loaded, number 1 in line\n`)
+    const started = callOf(at)
+    await startTest(started, '/bundles/b', { waits: false })
+    assert.match(started.out, / is number 2 in line\n$/)
+    const why = fault('bad-steps', 'no such file', { remedy: 'mend it' })
+    at.fakes.runOf(testId).fail(new Accident(why))
+    await at.settle()
+    const over = callOf(at)
+    await showTest(over, testId)
+    assert.equal(
+      over.out,
+      `${testId}  Exception, errored\nbad-steps: no such file\nwhat to do: mend it\nlog: http://here/api/v1/test/${testId}/evidence/run.log\n`,
+    )
   })
 
   test('refuse a test that is not there, with what the server says', async () => {
     await using at = await desk()
     const call = callOf(at)
     await assert.rejects(showTest(call, '00000000-0000-4000-8000-000000000000'), /there is no test/)
+  })
+
+  test('refuse what is no id with what an id is', async () => {
+    const said: Said = { out: '', err: '' }
+    assert.equal(await run(['test', 'cancel', 'nix'], ioOf(said)), 2)
+    assert.match(said.err, /^bad-usage: nix is not the id of a test\nwhat to do: an id is a UUID/)
+  })
+
+  test('bring evidence to a directory, and no file to anywhere else', async () => {
+    await using at = await desk()
+    const testId = await at.startedOver()
+    at.fakes.runOf(testId).finish()
+    await at.settle()
+    const listed = callOf(at)
+    assert.equal(await showEvidence(listed, testId, undefined), 0)
+    const { body } = await at.ask('GET', `/api/v1/test/${testId}/evidence`)
+    const files = body['files'] as readonly Readonly<{ name: string; bytes: number }>[]
+    assert.ok(files.length > 0)
+    assert.equal(listed.out, files.map(({ name, bytes }) => `${name}  ${bytes} bytes\n`).join(''))
+    using home = directory({})
+    assert.equal(await showEvidence(callOf(at), testId, join(home.path, 'new')), 0)
+    for (const { name, bytes } of files)
+      assert.equal(readFileSync(join(home.path, 'new', name)).length, bytes)
+    for (const name of ['../out', '/etc/x', '.hidden', 'a/b', '..', '']) {
+      const call = callOf(at)
+      const server = { ...call.server, ask: async () => ({ files: [{ name, bytes: 1 }] }) }
+      const asked = showEvidence({ ...call, server }, testId, join(home.path, 'bad'))
+      await assert.rejects(asked, { code: 'server-refused' })
+    }
+    assert.deepEqual(readdirSync(home.path), ['new'])
   })
 
   test('list what was asked for', async () => {
@@ -154,8 +202,16 @@ describe('test status, list, watch and cancel', () => {
     const other = await at.begun()
     const all = callOf(at)
     assert.equal(await listTests(all, { outcome: 'passed' }), 0)
-    assert.equal(all.out, `${testId}  Completed, passed\n`)
+    assert.equal(all.out, `${testId}  Completed, passed  /bundles/a  2026-01-01T00:00:00.000Z\n`)
     assert.ok(!all.out.includes(other))
+    const first = callOf(at)
+    await listTests(first, { limit: 1 })
+    const [, after] = /^there may be more: --after (\S+)$/m.exec(first.out) ?? []
+    const rest = callOf(at)
+    await listTests(rest, { limit: 1, after })
+    const shown = [first.out, rest.out].map((out) => out.slice(0, testId.length))
+    assert.deepEqual(shown.toSorted(), [testId, other].toSorted())
+    assert.doesNotMatch(all.out, /there may be more/)
   })
 
   test('show how a test goes until it has ended', async () => {

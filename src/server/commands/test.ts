@@ -7,19 +7,27 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 
 import { badTags, readBundle, zipBundle } from '../../probe/index.ts'
-import { Accident, isFault, type Clock } from '../../std/index.ts'
+import { Accident, fault, isFault, PRODUCT, type Clock } from '../../std/index.ts'
 import { EXIT, type Io } from '../io.ts'
-import type { QueueServer } from './queue-server.ts'
-import { exitCodeOf, findingLines, resultText, type ToldStatus } from './test-text.ts'
+import type { TestServer } from './queue-server.ts'
+import {
+  exitCodeOf,
+  findingLines,
+  linkLines,
+  resultText,
+  whyLines,
+  type ToldStatus,
+} from './test-text.ts'
 
-export type TestCall = Readonly<{ server: QueueServer; json: boolean; io: Io }>
+export type TestCall = Readonly<{ server: TestServer; json: boolean; io: Io }>
 
-type Json = Readonly<Record<string, unknown>>
+export type Json = Readonly<Record<string, unknown>>
 
 const API = '/api/v1'
 const LOOK_MS = 500
 const PAGE = 50
 const UPLOAD_MS = 600_000
+const TEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /**
  * A directory of this machine is packed and sent, unless something is wrong with it; any other place is
@@ -41,7 +49,17 @@ export async function startTest(
   const body = { 'test-id': testId, 'block-storage-path': path, 'test-type': type, tags, priority }
   const started = await server.ask('POST', `${API}/test/start`, { body })
   if (waits) return watchTest(call, testId)
-  return answer(call, started, `${testId} is number ${said(started['position'])} in line`)
+  return answer(call, started, `${testId} ${await lineText(call, testId)}`)
+}
+
+/** Whoever has a place in line waits only when nobody can run beside those that do. */
+async function lineText({ server }: TestCall, testId: string): Promise<string> {
+  const line = await server.ask('GET', `${API}/queue/status`, { query: { testId } })
+  const { position } = fieldsOf(line['test'])
+  const free = Number(line['slots']) - Number(line['testing-count'])
+  if (position === undefined || (line['mode'] === 'open' && Number(position) <= free))
+    return 'is started'
+  return `is number ${said(position)} in line${line['mode'] === 'open' ? '' : `; the queue is ${said(line['mode'])}`}`
 }
 
 async function upload({ server }: TestCall, testId: string, directory: string): Promise<string> {
@@ -56,7 +74,13 @@ async function upload({ server }: TestCall, testId: string, directory: string): 
 
 export async function showTest(call: TestCall, testId: string): Promise<number> {
   const status = await statusOf(call, testId)
-  return answer(call, status, statusText(status))
+  const told = toldOf(status)
+  const lines = [
+    statusText(status),
+    ...whyLines(told),
+    ...linkLines(told, evidenceUrl(call, status)),
+  ]
+  return answer(call, status, lines.join('\n'))
 }
 
 export async function cancelTest(call: TestCall, testId: string): Promise<number> {
@@ -70,8 +94,18 @@ export async function cancelTest(call: TestCall, testId: string): Promise<number
 export async function listTests(call: TestCall, query: Json): Promise<number> {
   const page = await call.server.ask('GET', `${API}/tests`, { query: { limit: PAGE, ...query } })
   const tests = Array.isArray(page['tests']) ? page['tests'].map(fieldsOf) : []
-  const text = tests.length === 0 ? 'there are no tests' : tests.map(statusText).join('\n')
-  return answer(call, page, text)
+  const lines = tests.length === 0 ? ['there are no tests'] : tests.map(rowText)
+  const { next } = page
+  if (next !== undefined) lines.push(`there may be more: --after ${said(next)}`)
+  return answer(call, page, lines.join('\n'))
+}
+
+/** A test in a list: also what it is, and since when it is there. */
+function rowText(test: Json): string {
+  const bucket = said(test['bucket'])
+  const place = bucket.startsWith('upload:') ? 'a folder that was sent' : bucket
+  const parts = [statusText(test), said(test['test-type']), place, said(test['created-at'])]
+  return parts.filter((part) => part !== '').join('  ')
 }
 
 /** Until it has ended; then as `run` ends. */
@@ -84,7 +118,7 @@ export async function watchTest(call: TestCall, testId: string): Promise<number>
     before = text
     if (status['outcome'] !== undefined) {
       const told = toldOf(status)
-      answer(call, status, resultText(told))
+      answer(call, status, resultText(told, evidenceUrl(call, status)))
       return exitCodeOf(told)
     }
     await pause(io.clock, LOOK_MS)
@@ -139,20 +173,31 @@ function inCamels(value: unknown): unknown {
   )
 }
 
-function answer({ json, io }: TestCall, told: Json, text: string): number {
+export function answer({ json, io }: TestCall, told: Json, text: string): number {
   io.out(`${json ? JSON.stringify(told, undefined, 2) : text}\n`)
   return EXIT.fine
 }
 
-function pathOf(testId: string, rest = ''): string {
+function evidenceUrl({ server }: TestCall, status: Json): string | undefined {
+  if (status['evidence'] !== 'stored') return undefined
+  return `${server.url}${pathOf(said(status['test-id']), '/evidence/')}`
+}
+
+export function pathOf(testId: string, rest = ''): string {
+  if (!TEST_ID.test(testId))
+    throw new Accident(
+      fault('bad-usage', `${testId} is not the id of a test`, {
+        remedy: `an id is a UUID, as \`${PRODUCT} test start\` and \`${PRODUCT} test list\` show it`,
+      }),
+    )
   return `${API}/test/${encodeURIComponent(testId)}${rest}`
 }
 
-function fieldsOf(value: unknown): Json {
+export function fieldsOf(value: unknown): Json {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-function said(value: unknown): string {
+export function said(value: unknown): string {
   if (value === undefined) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -164,8 +209,8 @@ async function isDirectory(path: string): Promise<boolean> {
   )
 }
 
-function granted(answer: unknown): void {
-  if (isFault(answer)) throw new Accident(answer)
+function granted(told: unknown): void {
+  if (isFault(told)) throw new Accident(told)
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {
