@@ -215,5 +215,8 @@ describe('a server that runs tests', () => {
     assert.equal(status.outcome, 'cancelled')
     await until('its processes are gone', E2E_MS_MAX, () => processesOf(testId).length === 0)
     await at.tidied()
+    const { files } = await at.ask('GET', `/api/v1/test/${testId}/evidence`)
+    const names = (files as readonly { name: string }[]).map(({ name }) => name)
+    assert.ok(names.includes('run.log') && names.includes('messages.ndjson'), names.join(' '))
   })
 })

@@ -103,6 +103,8 @@ export type Data = Readonly<{
   room: EventRoom | undefined
   progress: Progress | undefined
   ending: Ending | undefined
+  /** Whether a run was cancelled, whose evidence is stored as soon as its worker has ended. */
+  isOwed: boolean
   /** Whether evidence is on its way, and how often it has failed to arrive. */
   isStoring: boolean
   tries: number
@@ -134,6 +136,7 @@ export function newData(life: Life, record: TestRecord | undefined, arrival: Arr
     room: undefined,
     progress: undefined,
     ending: undefined,
+    isOwed: false,
     isStoring: false,
     tries: 0,
   }

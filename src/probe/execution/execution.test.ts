@@ -173,9 +173,30 @@ describe('a test, as the conformance list has it', () => {
   test('F-15, but L4: it can be cancelled in Testing as well', async () => {
     const at = await lifeIn('Testing')
     assert.deepEqual(await at.cancel(), { testId: 't', cancelled: true })
-    assert.deepEqual(at.silent.take(), STOPS)
+    assert.deepEqual(at.silent.take(), [...STOPS.slice(0, -1), 'block-storage store-evidence'])
     assert.equal((await at.record())?.outcome, 'cancelled')
+    await at.tell({ type: 'evidence-stored', files: FILES })
+    assert.deepEqual(at.silent.take(), ['block-storage stop'])
+    const { outcome, evidence, files } = (await at.record())!
+    assert.deepEqual([outcome, evidence, files], ['cancelled', 'stored', FILES])
+    assert.deepEqual(at.notices().at(-1), 'test-stopping')
     assert.equal(at.subject.isStopped, true)
+  })
+
+  test('a cancelled run whose evidence is not stored, or not in time, ends without', async () => {
+    const failed = await lifeIn('Testing')
+    await failed.cancel()
+    failed.silent.take()
+    await failed.tell({ type: 'evidence-failed', fault: FAILURE.fault })
+    assert.deepEqual(failed.silent.take(), ['block-storage stop'])
+    assert.equal((await failed.record())?.evidence, 'none')
+    assert.equal(failed.subject.isStopped, true)
+
+    const slow = await lifeIn('Testing')
+    await slow.cancel()
+    await slow.advance(slow.at.house.settings.loadingMs)
+    assert.equal((await slow.record())?.evidence, 'none')
+    assert.equal(slow.subject.isStopped, true)
   })
 
   for (const [state, message] of [

@@ -166,6 +166,8 @@ export class Book {
       case 'extended':
         return isOpen && state !== 'Loaded' ? undefined : 'there is no deadline'
       case 'evidence-stored':
+        if (outcome === 'cancelled' && evidence === 'none' && wasRunning(known)) return undefined
+        return !isOpen && evidence === 'pending' ? undefined : 'none is pending'
       case 'evidence-lost':
         return !isOpen && evidence === 'pending' ? undefined : 'none is pending'
       case 'forgotten':
@@ -255,6 +257,13 @@ export class Book {
     this.ends[outcome] = (this.ends[outcome] ?? 0) + 1
   }
 }
+
+/** Whether it ran when it ended. */
+function wasRunning({ events }: Known): boolean {
+  return events.findLast(({ type }) => BEGINNINGS.has(type))?.type === 'testing'
+}
+
+const BEGINNINGS: ReadonlySet<string> = new Set(['started', 'requeued', 'testing'])
 
 /** How a test ends that is left alone. */
 function fateOf(script: Script): string {
