@@ -291,12 +291,12 @@ describe('what a scenario sees', () => {
   })
 
   test('was there before the test only where the directive reads from the beginning', async () => {
-    const scenario = (n: number): string => `  Scenario: ${n}
+    const scenario = `  Scenario: it
     * 0 orders of Bob came
     * I produce event {"of": "Ann"} to topic "orders"
     * I should receive exactly 1 event from topic "orders" within 1 second
 `
-    const feature = `Feature: own\n${scenario(1)}${scenario(2)}`
+    const feature = `Feature: own\n${scenario}${scenario}`
     const earlier = '{"of": "Ann"}'
     const { result } = await runWith(feature, { steps: OWN, earlier })
     assert.deepEqual(result?.failedScenarios, [])
