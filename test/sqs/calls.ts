@@ -164,8 +164,9 @@ function flatten(fields: URLSearchParams, action: string, name: string, value: u
   const prefix = name.slice(0, name.length - last.length)
   if (Array.isArray(value)) {
     const item = last === 'Entries' ? `${action}RequestEntry` : (LISTS[last] ?? last)
-    for (const [index, one] of value.entries())
-      flatten(fields, action, `${prefix}${item}.${index + 1}`, one)
+    // Chance may have given it another prototype.
+    for (let index = 0; index < value.length; index++)
+      flatten(fields, action, `${prefix}${item}.${index + 1}`, value[index])
   } else if (typeof value === 'object' && value !== null) {
     const map = MAPS[last]
     if (map === undefined)
