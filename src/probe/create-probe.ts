@@ -128,9 +128,10 @@ class ProbeOverJournal implements Probe {
 
   async start(testId: string, options: StartTestOptions): Promise<Started | ProbeFault> {
     const { exclusive = [], dryRun: isDryRun = false, bucket, ...rest } = options
+    // Without tags nothing is waited for: whoever starts and cancels in one breath does it in this order.
     return (
       badStart(options) ??
-      (await badTags(options)) ??
+      (options.tags === undefined ? undefined : await badTags(options)) ??
       this.#about<Started>(testId, (replyTo) => ({
         type: 'start-test',
         testId,
