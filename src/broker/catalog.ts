@@ -9,6 +9,7 @@ import type { QueueFault, QueueInfo, QueueName } from './broker.ts'
 import type { Committing } from './committing.ts'
 import { decodeConfig, encodeConfig } from './config.ts'
 import type { Entry } from './premises.ts'
+import { Turns } from './turns.ts'
 
 const QUEUES = 'broker-queues'
 /** Their keys sort before every id. */
@@ -25,7 +26,7 @@ export class Catalog {
   #meta: Meta = { nextId: 1 }
   /** Nobody outside of the store has ever seen it. */
   secret = ''
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
 
   constructor(journal: Journal, committing: Committing) {
     this.#journal = journal
@@ -75,9 +76,7 @@ export class Catalog {
 
   /** One change at a time, and each sees what the one before has done. */
   change<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work)
-    this.#last = result.catch(() => undefined)
-    return result
+    return this.#turns.take(work)
   }
 
   /** Within `change`. */

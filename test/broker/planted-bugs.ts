@@ -2,26 +2,11 @@
  * Proof that the model bites: plants one bug after the other and sees each caught.
  *
  *   node test/broker/planted-bugs.ts
- *
- * Each bug is a small change of the text of the broker, made in a copy of the tree outside of it. A change whose
- * place is not found exactly once is an error: the broker has moved, and the bug has to be planted anew. The copy
- * without a bug must pass, or a catch would mean nothing.
  */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
 
-/** `find` is replaced by `put` in a file of `src/broker`. */
-export type Bug = Readonly<{ name: string; file: string; find: string; put: string }>
+import { bug, plantAll, tableOf, type Bug, type Catch } from '../planting.ts'
 
-export type Catch = Readonly<{
-  bug: string
-  /** What the model said, undefined where it said nothing. */
-  said: string | undefined
-}>
-
-const ROOT = join(import.meta.dirname, '../..')
 const SEED = 1
 /** Runs of the model against one bug. */
 const RUNS = 90
@@ -29,99 +14,71 @@ const RUNS = 90
 const RUN_MS_MAX = 120_000
 
 export const BUGS: readonly Bug[] = [
-  {
-    name: 'a delete is acknowledged before it is durable',
-    file: 'dying.ts',
-    find: '  core.state.leave(slot)\n  core.writing.add({\n    messages: [{ collection: core.messages',
-    put: '  core.state.leave(slot)\n  ended(undefined)\n  core.writing.add({\n    messages: [{ collection: core.messages',
-  },
-  {
-    name: 'a dead letter stays where it died, too',
-    file: 'dying.ts',
-    find: '      { collection: core.messages, key: core.keyOf(slot), deleted: true },\n      { collection: messagesOf',
-    put: '      { collection: messagesOf',
-  },
-  {
-    name: 'a message is delivered once more than it may be',
-    file: 'dying.ts',
-    find: 'state.slots.receives[slot]! >= config.maxReceives',
-    put: 'state.slots.receives[slot]! > config.maxReceives',
-  },
-  {
-    name: 'what comes back has no count on record',
-    file: 'counting.ts',
-    find: 'notes: [noteOf(core, slot, dueAt)],',
-    put: 'notes: [],',
-  },
-  {
-    name: 'a group gives more before it is settled',
-    file: 'ready.ts',
-    find: 'if (this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))',
-    put: 'if (!this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))',
-  },
-  {
-    name: 'what another queue has moved is admitted twice',
-    file: 'queue.ts',
-    find: 'if (core.foundEarly.delete(message.seq)) return undefined',
-    put: 'if (core.foundEarly.delete(-message.seq)) return undefined',
-  },
-  {
-    name: 'a batch of unknown outcome is taken not to be there',
-    file: 'committing.ts',
-    find: 'if (isThere) return undefined',
-    put: 'if (isThere && records.length > 10_000) return undefined',
-  },
-  {
-    name: 'an id is remembered though nothing was sent under it',
-    file: 'sending.ts',
-    find: 'if (core.known.get(own.key) === own) core.known.delete(own.key)',
-    put: 'if (core.known.get(own.key) !== own) core.known.delete(own.key)',
-  },
-  {
-    name: 'a lease is not as long as it was made',
-    file: 'settling.ts',
-    find: 'core.state.extend(slot, now + visibilityMs)',
-    put: 'core.state.extend(slot, now + visibilityMs / 2)',
-  },
-  {
-    name: 'nothing is told of what is due after a delay',
-    file: 'queue-core.ts',
-    find: 'this.state.stay(slot, this.now, dueAt)',
-    put: 'this.state.stay(slot, this.now, Math.min(dueAt, this.now))',
-  },
+  bug(
+    'a delete is acknowledged before it is durable',
+    'dying.ts',
+    '  core.state.leave(slot)\n  core.writing.add({\n    messages: [{ collection: core.messages',
+    '  core.state.leave(slot)\n  ended(undefined)\n  core.writing.add({\n    messages: [{ collection: core.messages',
+  ),
+  bug(
+    'a dead letter stays where it died, too',
+    'dying.ts',
+    '      { collection: core.messages, key: core.keyOf(slot), deleted: true },\n      { collection: messagesOf',
+    '      { collection: messagesOf',
+  ),
+  bug(
+    'a message is delivered once more than it may be',
+    'dying.ts',
+    'state.slots.receives[slot]! >= config.maxReceives',
+    'state.slots.receives[slot]! > config.maxReceives',
+  ),
+  bug(
+    'what comes back has no count on record',
+    'counting.ts',
+    'notes: [noteOf(core, slot, dueAt)],',
+    'notes: [],',
+  ),
+  bug(
+    'a group gives more before it is settled',
+    'ready.ts',
+    'if (this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))',
+    'if (!this.#isFifo) for (const slot of slots) this.#close(this.laneOf(slot))',
+  ),
+  bug(
+    'what another queue has moved is admitted twice',
+    'queue.ts',
+    'if (core.foundEarly.delete(message.seq)) return undefined',
+    'if (core.foundEarly.delete(-message.seq)) return undefined',
+  ),
+  bug(
+    'a batch of unknown outcome is taken not to be there',
+    'committing.ts',
+    'if (isThere) return undefined',
+    'if (isThere && records.length > 10_000) return undefined',
+  ),
+  bug(
+    'an id is remembered though nothing was sent under it',
+    'sending.ts',
+    'if (core.known.get(own.key) === own) core.known.delete(own.key)',
+    'if (core.known.get(own.key) !== own) core.known.delete(own.key)',
+  ),
+  bug(
+    'a lease is not as long as it was made',
+    'settling.ts',
+    'core.state.extend(slot, now + visibilityMs)',
+    'core.state.extend(slot, now + visibilityMs / 2)',
+  ),
+  bug(
+    'nothing is told of what is due after a delay',
+    'queue-core.ts',
+    'this.state.stay(slot, this.now, dueAt)',
+    'this.state.stay(slot, this.now, Math.min(dueAt, this.now))',
+  ),
 ]
 
 /** First the tree without a bug, then each bug. */
-export async function plantAll(): Promise<readonly Catch[]> {
-  const all: (Bug | undefined)[] = [undefined, ...BUGS]
-  const catches: Catch[] = []
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let at = next++; at < all.length; at = next++) catches[at] = await plant(all[at])
-  }
-  await Promise.all(Array.from({ length: availableParallelism() }, work))
-  return catches
-}
-
-async function plant(bug: Bug | undefined): Promise<Catch> {
-  const copy = mkdtempSync(join(tmpdir(), 'planted-bug-'))
-  try {
-    for (const part of ['src', 'test/broker', 'package.json'])
-      cpSync(join(ROOT, part), join(copy, part), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    if (bug !== undefined) change(copy, bug)
-    return { bug: bug?.name ?? 'none', said: await runModel(copy) }
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
-}
-
-function change(copy: string, { name, file, find, put }: Bug): void {
-  const path = join(copy, 'src/broker', file)
-  const text = readFileSync(path, 'utf8')
-  const found = text.split(find).length - 1
-  if (found !== 1) throw new Error(`${name}: ${file} has ${found} places for it: ${find}`)
-  writeFileSync(path, text.replace(find, put))
+export function plantBugs(): Promise<readonly Catch[]> {
+  return plantAll({ bugs: BUGS, folder: 'src/broker', tests: 'test/broker', run: runModel })
 }
 
 /** What the model of a copy says. It is a process of its own: what it breaks is its own, too. */
@@ -138,10 +95,4 @@ async function runModel(copy: string): Promise<string | undefined> {
   })
 }
 
-/** What was caught, for people. */
-export function tableOf(catches: readonly Catch[]): string {
-  const width = Math.max(...catches.map(({ bug }) => bug.length))
-  return catches.map(({ bug, said }) => `${bug.padEnd(width)}  ${said ?? 'not caught'}`).join('\n')
-}
-
-if (import.meta.main) process.stdout.write(`${tableOf(await plantAll())}\n`)
+if (import.meta.main) process.stdout.write(`${tableOf(await plantBugs())}\n`)

@@ -2,27 +2,11 @@
  * Proof that the model bites: plants one bug after the other and sees each caught.
  *
  *   node test/probe/planted-bugs.ts
- *
- * Each bug is a small change of the text of the orchestrator, made in a copy of the tree outside of it. A
- * change whose place is not found exactly once is an error: the text has moved, and the bug has to be planted
- * anew. The copy without a bug must pass, or a catch would mean nothing.
  */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
 
-/** `find` is replaced by `put` in a file of `src/probe`. */
-export type Change = Readonly<{ file: string; find: string; put: string }>
-export type Bug = Readonly<{ name: string; changes: readonly Change[] }>
+import { bug, plantAll, tableOf, type Bug, type Catch } from '../planting.ts'
 
-export type Catch = Readonly<{
-  bug: string
-  /** What the model said, undefined where it said nothing. */
-  said: string | undefined
-}>
-
-const ROOT = join(import.meta.dirname, '../..')
 const SEED = 1
 /** Programs against one bug; the first that goes wrong ends them. */
 const PROGRAMS = 1_500
@@ -148,44 +132,9 @@ export const BUGS: readonly Bug[] = [
   },
 ]
 
-function bug(name: string, file: string, find: string, put: string): Bug {
-  return { name, changes: [{ file, find, put }] }
-}
-
 /** First the tree without a bug, then each bug. */
-export async function plantAll(): Promise<readonly Catch[]> {
-  const all: (Bug | undefined)[] = [undefined, ...BUGS]
-  const catches: Catch[] = []
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let at = next++; at < all.length; at = next++) catches[at] = await plant(all[at])
-  }
-  await Promise.all(Array.from({ length: availableParallelism() }, work))
-  return catches
-}
-
-async function plant(planted: Bug | undefined): Promise<Catch> {
-  const copy = mkdtempSync(join(tmpdir(), 'planted-bug-'))
-  try {
-    for (const part of ['src', 'test/probe', 'package.json'])
-      cpSync(join(ROOT, part), join(copy, part), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    for (const each of planted?.changes ?? []) change(copy, planted!.name, each)
-    return { bug: planted?.name ?? 'none', said: await runModel(copy) }
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
-}
-
-function change(copy: string, name: string, { file, find, put }: Change): void {
-  const path = join(copy, 'src/probe', file)
-  const text = readFileSync(path, 'utf8')
-  const found = text.split(find).length - 1
-  if (found !== 1) throw new Error(`${name}: ${file} has ${found} places for it: ${find}`)
-  writeFileSync(
-    path,
-    text.replace(find, () => put),
-  )
+export function plantBugs(): Promise<readonly Catch[]> {
+  return plantAll({ bugs: BUGS, folder: 'src/probe', tests: 'test/probe', run: runModel })
 }
 
 /** What the model of a copy says. It is a process of its own: what it breaks is its own, too. */
@@ -203,12 +152,4 @@ async function runModel(copy: string): Promise<string | undefined> {
   })
 }
 
-/** What was caught, for people. */
-export function tableOf(catches: readonly Catch[]): string {
-  const width = Math.max(...catches.map(({ bug: name }) => name.length))
-  return catches
-    .map(({ bug: name, said }) => `${name.padEnd(width)}  ${said ?? 'not caught'}`)
-    .join('\n')
-}
-
-if (import.meta.main) process.stdout.write(`${tableOf(await plantAll())}\n`)
+if (import.meta.main) process.stdout.write(`${tableOf(await plantBugs())}\n`)

@@ -10,7 +10,7 @@ import { text, type InputOf, type InputShape, type RawInput } from './input.ts'
 import type { SqsLimits } from './limits.ts'
 import { queueAt } from './places.ts'
 import type { ReceiptHandles } from './receipt-handle.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../turns.ts'
 
 export type SqsCall = Readonly<{
   broker: Broker

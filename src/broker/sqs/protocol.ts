@@ -17,7 +17,7 @@ import type { SqsLimits } from './limits.ts'
 import { originOf } from './places.ts'
 import { QueryFields } from './query-fields.ts'
 import type { ReceiptHandles } from './receipt-handle.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../turns.ts'
 import { XML_TYPE, xmlAnswer, xmlError } from './xml.ts'
 
 /** What all requests of one wire share. */

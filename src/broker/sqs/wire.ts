@@ -11,7 +11,7 @@ import { relaxedSqs, SQS_BODY_BYTES_MAX, strictSqs } from './limits.ts'
 import { isSqsPath } from './places.ts'
 import { answerSqs, errorReply, labelOf, NO_ACTION, type SqsDesk } from './protocol.ts'
 import { ReceiptHandles } from './receipt-handle.ts'
-import { Turns } from './turns.ts'
+import { Turns } from '../turns.ts'
 
 export type SqsOptions = Readonly<{
   /** Those who may ask; `off` lets in everybody on this machine, and is for a server that listens there only. */
