@@ -41,7 +41,8 @@ export function checkBatch(batch: Batch): number {
   }
   if (chars * 3 > BATCH_BYTES_MAX) refuseTooLarge(batch)
   if (streams !== undefined) refuseTwice('stream', streams, sameStream, idOfStream)
-  if (records !== undefined) refuseTwice('record', records, sameRecord, idOfRecord)
+  if (records !== undefined && !areAscending(records))
+    refuseTwice('record', records, sameRecord, idOfRecord)
   if (ledger !== undefined) refuseTwice('ledger key', ledger, sameEntry, idOfEntry)
   if (snapshots !== undefined) refuseTwice('snapshot', snapshots, sameSnapshot, idOfSnapshot)
   return chars
@@ -245,6 +246,15 @@ function refuseTwice<T>(
   }
   for (let n = 1; n < items.length; n++)
     for (let m = 0; m < n; m++) if (same(items[n]!, items[m]!)) throw twice(what)
+}
+
+/** Then none of them is there twice: so most batches of a queue are looked through once. */
+function areAscending(records: readonly RecordWrite[]): boolean {
+  for (let n = 1; n < records.length; n++) {
+    const [before, after] = [records[n - 1]!, records[n]!]
+    if (before.collection !== after.collection || before.key >= after.key) return false
+  }
+  return true
 }
 
 function sameStream(a: StreamAppend, b: StreamAppend): boolean {

@@ -67,6 +67,22 @@ describe('records of one collection', () => {
     assertDigest(database, digest)
   })
 
+  for (const every of [2, 4, 5, 6, 50, 100])
+    test(`are deleted around those that stay, one in ${every}`, () => {
+      const { database, rows, digest } = simple()
+      const keys = keysOf(100)
+      rows.put(digest, keys, blobs(keys, ''))
+      const stays = (_: string, n: number): boolean => n % every === 1
+
+      rows.delete(
+        digest,
+        keys.filter((key, n) => !stays(key, n)),
+      )
+
+      assert.deepEqual(Object.keys(found(database)), keys.filter(stays))
+      assertDigest(database, digest)
+    })
+
   test('are those of a model, however their keys stand', () => {
     // Texts outside the first plane stand elsewhere by their bytes than by their code units.
     const key = fc.oneof(

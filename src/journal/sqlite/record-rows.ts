@@ -3,8 +3,9 @@
  * in one statement as in one each.
  *
  * The digest needs the crc of every row that is replaced or deleted. Keys that come together mostly
- * stand together, or behind all others, so the rows from the first to the last of them are read at once;
- * where others stand between them, each is looked for by itself.
+ * stand together, or behind all others, so the rows from the first to the last of them are read at once.
+ * A few others may stand between them: what is to be deleted is then deleted stretch by stretch. Where
+ * they are many, each key is looked for by itself.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { compareBytes } from '../sorted-map.ts'
@@ -15,8 +16,13 @@ export type Digest = Omit<DigestRow, 'crc'> & { isChanged: boolean }
 /** Rows of one statement. */
 const ROWS = 32
 const COLUMNS = 4
+/** Among so many rows that were asked for, one other is few. */
+const OTHERS_EVERY = 4
 /** No key has it. */
 const SEPARATOR = '\0'
+
+/** Rows that stand side by side. */
+type Stretch = Readonly<{ keys: readonly string[]; crcs: readonly number[] }>
 
 const TEXTS = {
   between: `
@@ -48,8 +54,9 @@ export class RecordRows {
   put(digest: Digest, keys: readonly string[], blobs: readonly Uint8Array[]): void {
     const { id } = digest
     const { putMany, put } = this.#statements
-    const crcs = this.#between(id, keys.toSorted(compareBytes)) ?? this.#each(id, keys).values()
-    for (const crc of crcs) remove(digest, crc)
+    const sorted = keys.toSorted(compareBytes)
+    const stretches = this.#between(id, sorted) ?? [this.#each(id, sorted)]
+    for (const { crcs } of stretches) for (const crc of crcs) remove(digest, crc)
     const values: (number | string | Uint8Array)[] = []
     for (let n = 0; n < keys.length; n++) {
       const [key, value] = [keys[n]!, blobs[n]!]
@@ -66,40 +73,63 @@ export class RecordRows {
   delete(digest: Digest, keys: readonly string[]): void {
     const { id } = digest
     const sorted = keys.toSorted(compareBytes)
-    const between = this.#between(id, sorted)
-    if (between !== undefined) {
-      for (const crc of between) remove(digest, crc)
-      if (between.length > 0) this.#statements.deleteBetween.run(id, sorted[0]!, sorted.at(-1)!)
-      return
-    }
-    for (const [key, crc] of this.#each(id, keys)) {
-      remove(digest, crc)
-      this.#statements.delete.run(id, key)
+    const stretches = this.#between(id, sorted)
+    if (stretches !== undefined)
+      for (const stretch of stretches) {
+        for (const crc of stretch.crcs) remove(digest, crc)
+        this.#statements.deleteBetween.run(id, stretch.keys[0]!, stretch.keys.at(-1)!)
+      }
+    else {
+      const { keys: found, crcs } = this.#each(id, sorted)
+      for (const [n, key] of found.entries()) {
+        remove(digest, crcs[n]!)
+        this.#statements.delete.run(id, key)
+      }
     }
   }
 
-  /** The crcs of those that are there; nothing if others are there too. One row has all of them. */
-  #between(id: number, keys: readonly string[]): readonly number[] | undefined {
-    const row = this.#statements.between.get(id, keys[0]!, keys.at(-1)!, keys.length + 1)
+  /** Those that are there, cut where others stand between them; nothing if the others are too many. */
+  #between(id: number, asked: readonly string[]): readonly Stretch[] | undefined {
+    const limit = asked.length + Math.floor(asked.length / OTHERS_EVERY) + 1
+    const row = this.#statements.between.get(id, asked[0]!, asked.at(-1)!, limit)
     const count = Number(row?.['count'])
     if (count === 0) return []
-    const found = String(row?.['keys'])
-    if (found !== keys.join(SEPARATOR)) {
-      const [asked, others] = [new Set(keys), found.split(SEPARATOR)]
-      if (others.length !== count || !others.every((key) => asked.has(key))) return undefined
-    }
+    if (count === limit) return undefined
+    const names = String(row?.['keys'])
+    const keys = names.split(SEPARATOR)
     const crcs = String(row?.['crcs']).split(',').map(Number)
-    return crcs.length === count && crcs.every(isCrc) ? crcs : undefined
+    if (keys.length !== count || crcs.length !== count || !crcs.every(isCrc)) return undefined
+    return names === asked.join(SEPARATOR) ? [{ keys, crcs }] : stretchesOf(keys, crcs, asked)
   }
 
-  #each(id: number, keys: readonly string[]): Map<string, number> {
-    const crcs = new Map<string, number>()
-    for (const key of keys) {
+  #each(id: number, asked: readonly string[]): Stretch {
+    const keys: string[] = []
+    const crcs: number[] = []
+    for (const key of asked) {
       const row = this.#statements.crc.get(id, key)
-      if (row !== undefined) crcs.set(key, Number(row['crc']))
+      if (row === undefined) continue
+      keys.push(key)
+      crcs.push(Number(row['crc']))
     }
-    return crcs
+    return { keys, crcs }
   }
+}
+
+/** Of the rows with these keys, those that were asked for. */
+function stretchesOf(
+  keys: readonly string[],
+  crcs: readonly number[],
+  asked: readonly string[],
+): readonly Stretch[] {
+  const stretches: Stretch[] = []
+  const wanted = new Set(asked)
+  let start = 0
+  for (let end = 0; end <= keys.length; end++) {
+    if (end < keys.length && wanted.has(keys[end]!)) continue
+    if (end > start) stretches.push({ keys: keys.slice(start, end), crcs: crcs.slice(start, end) })
+    start = end + 1
+  }
+  return stretches
 }
 
 /** A row with this crc was added. */
