@@ -6,7 +6,7 @@ import { READ_LIMIT_MAX, type Journal } from '../journal/index.ts'
 import type { Browsed, BrowseOptions, QueueFault, QueueName } from './broker.ts'
 import type { Catalog } from './catalog.ts'
 import { keyOf, seqOfKey, seqOfMessageId } from './message-id.ts'
-import { extrasOf, messageOf } from './message-text.ts'
+import { messageOf } from './message-text.ts'
 import { noSuchQueue } from './naming.ts'
 import type { SlotReport } from './looking.ts'
 import type { Queues } from './queues.ts'
@@ -92,13 +92,8 @@ export class Browsing {
   }
 
   #browsed(text: string, report: SlotReport): Browsed {
-    const extras = extrasOf(text)
-    const died = extras?.deadLetterOf
-    const source = died === undefined ? undefined : this.#catalog.byId(died)
-    const failures = report.failures ?? extras?.failures ?? []
     return {
-      ...messageOf(text, report.seq, { ...report, failures }),
-      ...(source !== undefined && { deadLetterOf: source.name }),
+      ...messageOf(text, report.seq, report, (id) => this.#catalog.byId(id)?.name),
       state: report.state,
       ...(report.state !== 'ready' && { dueAt: report.dueAt }),
     }

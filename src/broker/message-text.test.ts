@@ -81,8 +81,8 @@ describe('a message as it is written down', () => {
   test('that was moved has the id that it had first', () => {
     const head = { sentAt: 1, level: 0, dueAt: 1, expiresAt: Infinity }
     const counts = { receives: 0, firstReceivedAt: 0, failures: [] }
-    const before = messageOf(textOf(head, undefined, 'x'), 5, counts)
-    const after = messageOf(textOf(head, { first: 5 }, 'x'), 9, counts)
+    const before = messageOf(textOf(head, undefined, 'x'), 5, counts, () => undefined)
+    const after = messageOf(textOf(head, { first: 5 }, 'x'), 9, counts, () => undefined)
     assert.equal(after.messageId, before.messageId)
     assert.equal(after.seq, 9)
   })

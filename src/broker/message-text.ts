@@ -10,7 +10,7 @@
  * to `message-text.test.ts`, which is never taken out again.
  */
 import { assert } from '../std/index.ts'
-import type { Failure, Message, MessageAttribute, NewMessage } from './broker.ts'
+import type { Failure, Message, MessageAttribute, NewMessage, QueueName } from './broker.ts'
 import { messageIdOf } from './message-id.ts'
 
 /** What most messages do not have. */
@@ -88,7 +88,8 @@ export function sizeOf(text: string): number {
   const [from, to] = extrasSpan(text)
   // All before the body is one byte each.
   if (from === to) return Buffer.byteLength(text) - (to + 1)
-  const attributes = extrasOf(text)?.attributes
+  // Attributes are seldom, and to parse for nothing is dear.
+  const attributes = text.includes('"attributes":') ? extrasOf(text)?.attributes : undefined
   return bytesOf({ body: bodyOf(text), ...(attributes !== undefined && { attributes }) })
 }
 
@@ -96,8 +97,13 @@ export function sizeOf(text: string): number {
 export function messageOf(
   text: string,
   seq: number,
-  now: Readonly<{ receives: number; firstReceivedAt: number; failures: readonly Failure[] }>,
-): Omit<Message, 'deadLetterOf'> {
+  now: Readonly<{
+    receives: number
+    firstReceivedAt: number
+    failures: readonly Failure[] | undefined
+  }>,
+  queueOf: (id: number) => QueueName | undefined,
+): Message {
   const { sentAt, level } = headOf(text)
   const extras = extrasOf(text)
   const message = {
@@ -109,20 +115,23 @@ export function messageOf(
     receives: now.receives,
     sentAt,
     ...(now.receives > 0 && { firstReceivedAt: now.firstReceivedAt }),
-    failures: now.failures,
+    failures: now.failures ?? extras?.failures ?? NO_FAILURES,
   }
   if (extras === undefined) return message
   const { group, dedupId, trace, sender } = extras
+  const deadLetterOf = extras.deadLetterOf === undefined ? undefined : queueOf(extras.deadLetterOf)
   return {
     ...message,
     ...(group !== undefined && { group }),
     ...(dedupId !== undefined && { dedupId }),
     ...(trace !== undefined && { trace }),
     ...(sender !== undefined && { sender }),
+    ...(deadLetterOf !== undefined && { deadLetterOf }),
   }
 }
 
 const NO_ATTRIBUTES: Readonly<Record<string, MessageAttribute>> = Object.freeze({})
+const NO_FAILURES: readonly Failure[] = []
 
 function extrasSpan(text: string): readonly [from: number, to: number] {
   let at = 1

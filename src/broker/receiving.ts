@@ -21,7 +21,7 @@ import {
   WAIT_MS_MAX,
 } from './limits.ts'
 import { keyOf } from './message-id.ts'
-import { extrasOf, messageOf } from './message-text.ts'
+import { messageOf } from './message-text.ts'
 import type { QueueCore } from './queue-core.ts'
 import { NO_SLOT } from './slots.ts'
 import { Waiter } from './waiters.ts'
@@ -274,15 +274,13 @@ function keepAhead(core: QueueCore, texts: ReadonlyMap<string, string>): void {
 function deliveryOf(core: QueueCore, slot: number, text: string): Delivery {
   const { slots } = core.state
   const seq = slots.seq[slot]!
-  const died = extrasOf(text)?.deadLetterOf
-  const deadLetterOf = died === undefined ? undefined : core.shared.entryOf(died)?.name
+  const now = {
+    receives: slots.receives[slot]!,
+    firstReceivedAt: slots.firstReceivedAt[slot]!,
+    failures: core.failures.get(slot),
+  }
   return {
-    ...messageOf(text, seq, {
-      receives: slots.receives[slot]!,
-      firstReceivedAt: slots.firstReceivedAt[slot]!,
-      failures: core.failuresOf(slot, text),
-    }),
-    ...(deadLetterOf !== undefined && { deadLetterOf }),
+    ...messageOf(text, seq, now, (id) => core.shared.entryOf(id)?.name),
     receipt: {
       queueId: core.entry.id,
       slot,
