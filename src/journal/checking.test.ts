@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
 
 import { Accident } from '../std/index.ts'
 import {
@@ -200,6 +201,20 @@ describe('a batch', () => {
       }
     })
   }
+
+  test('in any order is refused if, and only if, something stands in it twice', () => {
+    const place = fc.record({ collection: fc.constantFrom('a', 'b'), key: fc.nat(400) })
+    fc.assert(
+      fc.property(fc.array(place, { maxLength: 60 }), fc.boolean(), (places, areSorted) => {
+        const keys = places.map(({ collection, key }) => `${collection}/${key}`)
+        if (areSorted) keys.sort()
+        const records = keys.map((key) => ({ collection: key[0]!, key: key.slice(2), value: '' }))
+        const check = (): unknown => checkBatch({ records })
+        if (new Set(keys).size === keys.length) check()
+        else assert.throws(check, /stands in the batch twice/)
+      }),
+    )
+  })
 
   test('counts its texts, all of them', () => {
     const batch: Batch = {

@@ -23,8 +23,8 @@ import {
   type StreamAppend,
 } from './journal.ts'
 
-/** Up to so many items are compared with each other; more of them go through a set. */
-const COMPARED_MAX = 16
+/** Up to so many items that are out of order are compared with all others; more of them go through a set. */
+const STRAGGLERS_MAX = 16
 
 /** Throws `bad-batch`; gives the length of all texts in it, which is at most its bytes in UTF-8. */
 export function checkBatch(batch: Batch): number {
@@ -40,11 +40,10 @@ export function checkBatch(batch: Batch): number {
     checkWhole('the token of a fence', fence.token, 1)
   }
   if (chars * 3 > BATCH_BYTES_MAX) refuseTooLarge(batch)
-  if (streams !== undefined) refuseTwice('stream', streams, sameStream, idOfStream)
-  if (records !== undefined && !areAscending(records))
-    refuseTwice('record', records, sameRecord, idOfRecord)
-  if (ledger !== undefined) refuseTwice('ledger key', ledger, sameEntry, idOfEntry)
-  if (snapshots !== undefined) refuseTwice('snapshot', snapshots, sameSnapshot, idOfSnapshot)
+  if (streams !== undefined) refuseTwice('stream', streams, compareStreams, idOfStream)
+  if (records !== undefined) refuseTwice('record', records, compareRecords, idOfRecord)
+  if (ledger !== undefined) refuseTwice('ledger key', ledger, compareEntries, idOfEntry)
+  if (snapshots !== undefined) refuseTwice('snapshot', snapshots, compareSnapshots, idOfSnapshot)
   return chars
 }
 
@@ -234,55 +233,67 @@ function checkWhole(what: string, value: number, min: number): void {
   })
 }
 
+/** Mostly they are in order, and then none of them is there twice: one look at each is enough. */
 function refuseTwice<T>(
   what: string,
   items: readonly T[],
-  same: (a: T, b: T) => boolean,
+  compare: (a: T, b: T) => number,
   idOf: (item: T) => string,
 ): void {
-  if (items.length > COMPARED_MAX) {
+  const stragglers: T[] = []
+  let before: T | undefined
+  let last = items[0]
+  for (let n = 1; n < items.length; n++) {
+    const item = items[n]!
+    if (compare(last!, item) < 0) {
+      before = last
+      last = item
+    } else if (before === undefined || compare(before, item) < 0) {
+      stragglers.push(last!) // it was too far ahead
+      last = item
+    } else stragglers.push(item)
+  }
+  if (stragglers.length > STRAGGLERS_MAX) {
     if (new Set(items.map(idOf)).size < items.length) throw twice(what)
     return
   }
-  for (let n = 1; n < items.length; n++)
-    for (let m = 0; m < n; m++) if (same(items[n]!, items[m]!)) throw twice(what)
-}
-
-/** Then none of them is there twice: so most batches of a queue are looked through once. */
-function areAscending(records: readonly RecordWrite[]): boolean {
-  for (let n = 1; n < records.length; n++) {
-    const [before, after] = [records[n - 1]!, records[n]!]
-    if (before.collection !== after.collection || before.key >= after.key) return false
+  for (const straggler of stragglers) {
+    let times = 0
+    for (const item of items) if (compare(item, straggler) === 0) times++
+    if (times > 1) throw twice(what)
   }
-  return true
 }
 
-function sameStream(a: StreamAppend, b: StreamAppend): boolean {
-  return a.stream === b.stream
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1
+}
+
+function compareStreams(a: StreamAppend, b: StreamAppend): number {
+  return compareTexts(a.stream, b.stream)
 }
 
 function idOfStream({ stream }: StreamAppend): string {
   return stream
 }
 
-function sameRecord(a: RecordWrite, b: RecordWrite): boolean {
-  return a.key === b.key && a.collection === b.collection
+function compareRecords(a: RecordWrite, b: RecordWrite): number {
+  return compareTexts(a.collection, b.collection) || compareTexts(a.key, b.key)
 }
 
 function idOfRecord({ collection, key }: RecordWrite): string {
   return `${collection}\0${key}` // no name has a NUL
 }
 
-function sameEntry(a: LedgerEntry, b: LedgerEntry): boolean {
-  return a.key === b.key
+function compareEntries(a: LedgerEntry, b: LedgerEntry): number {
+  return compareTexts(a.key, b.key)
 }
 
 function idOfEntry({ key }: LedgerEntry): string {
   return key
 }
 
-function sameSnapshot(a: SnapshotWrite, b: SnapshotWrite): boolean {
-  return a.seq === b.seq && a.stream === b.stream && a.fold === b.fold
+function compareSnapshots(a: SnapshotWrite, b: SnapshotWrite): number {
+  return compareTexts(a.stream, b.stream) || a.seq - b.seq || compareTexts(a.fold, b.fold)
 }
 
 function idOfSnapshot({ stream, seq, fold }: SnapshotWrite): string {
