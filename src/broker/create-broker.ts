@@ -95,7 +95,8 @@ class BrokerOverJournal implements Broker {
       bodies: new Bodies(bodiesMax ?? BODIES_BYTES_DEFAULT),
       totals: zeroCounts(),
       awake: new Map(),
-      deadLetters: (of) => this.#deadLetters(of),
+      graveOf: (queue) => this.#graveOf(queue),
+      makeGrave: (queue) => this.#makeGrave(queue),
       tell: (id, message) => this.#tell(id, message),
       entryOf: (id) => this.#catalog.byId(id),
     }
@@ -393,18 +394,20 @@ class BrokerOverJournal implements Broker {
     return answer
   }
 
-  /** The queue for the dead letters of another, awake; made if it is not there. */
-  async #deadLetters({ name, config }: Entry): Promise<Entry | undefined> {
-    const { deadLetterQueue, fifo } = config
+  #graveOf({ name, config: { deadLetterQueue } }: Entry): Entry | undefined {
     if (deadLetterQueue === undefined) return undefined
-    const target = { ...name, name: deadLetterQueue }
-    if (this.#catalog.find(target) === undefined) {
-      const never = { fifo, maxReceives: Infinity }
-      const made = await this.create(target, never, { ifExists: 'ignore' })
-      if ('ok' in made)
-        this.#shared.log.warn('the queue for dead letters cannot be made', { ...made })
-    }
-    return this.#catalog.find(target)
+    return this.#catalog.find({ ...name, name: deadLetterQueue })
+  }
+
+  async #makeGrave(queue: Entry): Promise<Entry | undefined> {
+    const { deadLetterQueue, fifo } = queue.config
+    if (deadLetterQueue === undefined) return undefined
+    const grave = { ...queue.name, name: deadLetterQueue }
+    const never = { fifo, maxReceives: Infinity }
+    const made = await this.create(grave, never, { ifExists: 'ignore' })
+    if ('ok' in made)
+      this.#shared.log.warn('the queue for dead letters cannot be made', { ...made })
+    return this.#graveOf(queue)
   }
 
   /** One that sleeps is woken, and finds on record what it would have been told. */

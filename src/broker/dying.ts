@@ -89,9 +89,15 @@ function beginBurial(core: QueueCore): void {
     leavers.push(leaver)
     bytes += state.slots.bytes[leaver.slot]!
   }
+  const { texts } = state.slots
+  const grave = core.shared.graveOf(core.entry)
+  if (grave !== undefined && leavers.every(({ slot }) => texts.get(slot) !== undefined))
+    return bury(core, leavers, grave, NO_TEXTS)
   core.isBurying = true
   core.outside.findGraves(leavers)
 }
+
+const NO_TEXTS: ReadonlyMap<string, string> = new Map()
 
 /** Where they go is known, and so are their texts, by key. */
 export function bury(

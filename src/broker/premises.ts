@@ -38,8 +38,10 @@ export type Shared = Readonly<{
   totals: QueueCounts
   /** The queues whose messages are in memory, by id: for figures, and nobody changes them here. */
   awake: Map<number, QueueCore>
-  /** Where the dead letters of a queue go; made if it is not there. Undefined if it cannot be. */
-  deadLetters: (of: Entry) => Promise<Entry | undefined>
+  /** Where the dead letters of a queue go, if it is there. */
+  graveOf: (queue: Entry) => Entry | undefined
+  /** The same, made if it is not there. Undefined if it cannot be. */
+  makeGrave: (queue: Entry) => Promise<Entry | undefined>
   /** Tells a queue something. One that sleeps is woken instead, and finds on record what it was to be told. */
   tell: (id: number, message: QueueMessage) => void
   entryOf: (id: number) => Entry | undefined

@@ -281,7 +281,7 @@ class QueueActor {
       findGraves: (leavers) =>
         ctx.pipe<readonly [Entry | undefined, ReadonlyMap<string, string>]>(
           Promise.all([
-            shared.deadLetters(core.entry),
+            shared.graveOf(core.entry) ?? shared.makeGrave(core.entry),
             textsOf(
               core,
               leavers.map(({ slot }) => slot),
