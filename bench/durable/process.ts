@@ -11,6 +11,7 @@ import { scratch } from './disk.ts'
 import type { Effort, Samples } from './effort.ts'
 import { activation, commands } from './entity.ts'
 import { append, flood, one, records } from './journal.ts'
+import { poison } from './poison.ts'
 import { peer, type PeerWork, STORE_NAMES } from './peers.ts'
 
 type Task = Effort & PeerWork & Readonly<{ count: number }>
@@ -25,6 +26,7 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
   'broker-batches': batches,
   'broker-ones': ones,
   'broker-latency': latency,
+  'broker-poison': poison,
   async flood(directory, { count }) {
     await flood(directory, count)
     return {}

@@ -34,7 +34,7 @@ const CYCLES_QUICK = 1_000
 const CYCLES_FULL = 5_000
 
 type Row = Readonly<{
-  figure: keyof BrokerRates
+  figure: keyof BrokerRates | 'poison-others'
   workload: string
   limit: string
   ratioMin: number
@@ -50,6 +50,7 @@ const ROWS: readonly Row[] = [
   { figure: 'send-one', workload: 'broker-ones', limit: 'commit', ratioMin: 0.8 },
   { figure: 'serial-1', workload: 'broker-ones', limit: 'commit', ratioMin: 0.4 },
   { figure: 'serial-8', workload: 'broker-ones', limit: 'commit', ratioMin: 1.5 },
+  { figure: 'poison-others', workload: 'broker-poison', limit: 'healthy', ratioMin: 0.95 },
 ]
 
 export async function broker(options: Options): Promise<readonly Measured[]> {
@@ -97,7 +98,7 @@ function beside(
     ours: readings.median(DURABLE, workload, figure),
     unit: 'message/s',
     limit: readings.median(DURABLE, workload, limit),
-    peers: ratesOf(peers, figure),
+    peers: figure === 'poison-others' ? {} : ratesOf(peers, figure),
     rounds: readings.all(DURABLE, workload, figure).length,
     goal: [{ field: 'ratio', is: '>=', value: ratioMin }],
   }

@@ -21,7 +21,12 @@ import {
   type WorldOptions,
 } from '../../src/testkit/index.ts'
 
-export type SceneOptions = WorldOptions & Pick<BrokerOptions, 'bodiesMax' | 'log'>
+export type SceneOptions = WorldOptions &
+  Pick<BrokerOptions, 'bodiesMax' | 'log'> &
+  Readonly<{
+    /** How long a commit takes. */
+    commitMs?: number
+  }>
 
 export function nameOf(name: string): QueueName {
   return { account: '000000000000', region: 'local', name }
@@ -94,6 +99,13 @@ export class Scene implements AsyncDisposable {
     await this.start()
   }
 
+  /** Some of the time of this world. */
+  async pass(ms: number): Promise<void> {
+    const { clock } = this.earth
+    if (ms > 0)
+      await new Promise<void>((resolve) => clock.setTimer(clock.monotonic() + ms, resolve))
+  }
+
   hold(): void {
     this.#gate ??= Promise.withResolvers()
   }
@@ -157,6 +169,7 @@ export class Scene implements AsyncDisposable {
       this.batches.push(batch)
       const code = this.refusals.shift()
       await this.#gate?.promise
+      await this.pass(this.#options.commitMs ?? 0)
       if (code === 'unknown-but-there') {
         await journal.commit(batch)
         throw trouble('unknown-outcome')
