@@ -8,7 +8,7 @@ import type { Known, QueueCore } from './queue-core.ts'
 import { recallRedrives, TASKS, tasksPrefix } from './redriving.ts'
 
 /** Messages that are read at once. Others have their turn in between; and what is in hand is little, so it is soon garbage. */
-const PAGE = 200
+const PAGE = 400
 /** Texts that are kept of them, those that are received first: the others are read when it is their turn. */
 const TEXTS_KEPT = 1_000
 
