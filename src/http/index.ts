@@ -1,4 +1,5 @@
 /** HTTP as values: routes, shapes, principals; the server behind them is nobody's business. */
+export { fields, list } from './answer-schema.ts'
 export {
   anyOf,
   loopbackAuthenticator,

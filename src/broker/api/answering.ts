@@ -1,5 +1,5 @@
 /** What the routes of the queues answer: queues, messages and tasks as JSON, and the schemas of those. */
-import type { JsonSchema } from '../../http/index.ts'
+import { fields, list, type JsonSchema } from '../../http/index.ts'
 import type {
   Broker,
   Browsed,
@@ -27,20 +27,6 @@ const WHOLE: JsonSchema = { type: 'integer' }
 const FLAG: JsonSchema = { type: 'boolean' }
 /** Milliseconds since 1970. */
 const TIME: JsonSchema = { type: 'integer', description: 'milliseconds since 1970' }
-
-/** Fields whose name ends in a question mark may be left out. */
-export function fields(of: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  const names = Object.keys(of)
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), of[name]])),
-    required: names.filter((name) => !name.endsWith('?')),
-  }
-}
-
-export function list(items: JsonSchema): JsonSchema {
-  return { type: 'array', items }
-}
 
 const statsSchema: JsonSchema = {
   type: 'object',

@@ -1,7 +1,7 @@
 /** Queues by name, a page at a time. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import type { QueueInfo } from '../broker.ts'
-import { fields, infoJson, infoSchema, list, type QueueDesk } from './answering.ts'
+import { infoJson, infoSchema, type QueueDesk } from './answering.ts'
 import { listQuery, placeOf } from './input.ts'
 import { refusals } from './refusing.ts'
 

@@ -1,7 +1,7 @@
 /** How far the redrives of a queue's dead letters have come. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import { deadLetterTasks } from '../dead-letters.ts'
-import { fields, list, taskJson, taskSchema, type QueueDesk } from './answering.ts'
+import { taskJson, taskSchema, type QueueDesk } from './answering.ts'
 import { placeQuery, queueAt, queueParams } from './input.ts'
 import { refusals, refused } from './refusing.ts'
 

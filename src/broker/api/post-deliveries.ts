@@ -1,7 +1,7 @@
 /** Receives messages, and waits for them if there are none. */
-import { json, optional, route, type Route } from '../../http/index.ts'
+import { fields, json, list, optional, route, type Route } from '../../http/index.ts'
 import { WAIT_MS_MAX } from '../limits.ts'
-import { deliveryJson, deliverySchema, fields, list, type QueueDesk } from './answering.ts'
+import { deliveryJson, deliverySchema, type QueueDesk } from './answering.ts'
 import { placeQuery, queueAt, queueParams } from './input.ts'
 import { receiving } from './message-input.ts'
 import { refusals, refused } from './refusing.ts'

@@ -1,7 +1,7 @@
 /** Sends one message, or several. What is answered with an id is on disk. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import { traceparentOf } from '../../std/index.ts'
-import { fields, list, sentSchema, type QueueDesk } from './answering.ts'
+import { sentSchema, type QueueDesk } from './answering.ts'
 import { placeQuery, queueAt, queueParams } from './input.ts'
 import { sending } from './message-input.ts'
 import { refusals, refused, refusedItem } from './refusing.ts'

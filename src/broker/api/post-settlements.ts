@@ -1,8 +1,8 @@
 /** Ends deliveries: deleted, failed, given back, kept longer, or rejected. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import { fault } from '../../std/index.ts'
 import type { QueueFault, Settled, Settlement } from '../broker.ts'
-import { fields, list, type QueueDesk } from './answering.ts'
+import type { QueueDesk } from './answering.ts'
 import { placeQuery, queueAt, queueParams } from './input.ts'
 import { settling } from './message-input.ts'
 import { refusals, refused, refusedItem } from './refusing.ts'

@@ -2,7 +2,7 @@
  * What the routes of the orchestrator answer, and the schemas of it. Names have hyphens, times are
  * ISO 8601, and what is not known is left out.
  */
-import { json, type JsonSchema, type Reply } from '../../http/index.ts'
+import { fields, json, list, type JsonSchema, type Reply } from '../../http/index.ts'
 import { isoTime } from '../../std/index.ts'
 import type { Probe } from '../probe.ts'
 import type { Cancelled, QueueStatus, Started, TestStatus } from '../protocol.ts'
@@ -22,20 +22,6 @@ const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer' }
 const FLAG: JsonSchema = { type: 'boolean' }
 const TIME: JsonSchema = { type: 'string', format: 'date-time' }
-
-/** Fields whose name ends in a question mark may be left out. */
-export function fields(of: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  const names = Object.keys(of)
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), of[name]])),
-    required: names.filter((name) => !name.endsWith('?')),
-  }
-}
-
-export function list(items: JsonSchema): JsonSchema {
-  return { type: 'array', items }
-}
 
 export const initializedSchema: JsonSchema = fields({ 'test-id': TEXT, message: TEXT })
 

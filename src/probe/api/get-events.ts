@@ -4,9 +4,9 @@
  * Lines of JSON, or server-sent events for those who accept them; those go on after `Last-Event-ID` by
  * themselves. Progress is live only.
  */
-import { feed, route, type FeedItem, type Route } from '../../http/index.ts'
+import { feed, fields, route, type FeedItem, type Route } from '../../http/index.ts'
 import type { TestChange } from '../probe.ts'
-import { eventJson, eventSchema, fields, hyphened, type ProbeDesk } from './answering.ts'
+import { eventJson, eventSchema, hyphened, type ProbeDesk } from './answering.ts'
 import { eventsQuery } from './input.ts'
 import { refusals, refusing } from './refusing.ts'
 

@@ -1,7 +1,7 @@
 /** Whether tests can be taken: the queue itself is asked. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
-import { fields, type ProbeDesk } from './answering.ts'
+import type { ProbeDesk } from './answering.ts'
 import { refusing } from './refusing.ts'
 
 const TEXT = { type: 'string' }

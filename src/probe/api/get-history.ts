@@ -1,7 +1,7 @@
 /** Everything that is on record of one test, in the order it happened. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
-import { eventJson, eventSchema, fields, list, type ProbeDesk } from './answering.ts'
+import { eventJson, eventSchema, type ProbeDesk } from './answering.ts'
 import { testParams } from './input.ts'
 import { refusals, refused, refusing } from './refusing.ts'
 

@@ -1,7 +1,7 @@
 /** What is kept of a run, with sizes and hashes. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
-import { fields, fileJson, fileSchema, list, type ProbeDesk } from './answering.ts'
+import { fileJson, fileSchema, type ProbeDesk } from './answering.ts'
 import { testParams } from './input.ts'
 import { refusals, refused, refusing } from './refusing.ts'
 

@@ -1,7 +1,7 @@
 /** Tests, the latest first, a page at a time. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
-import { fields, list, statusJson, statusSchema, type ProbeDesk } from './answering.ts'
+import { statusJson, statusSchema, type ProbeDesk } from './answering.ts'
 import { listQuery } from './input.ts'
 import { refusals, refused, refusing } from './refusing.ts'
 

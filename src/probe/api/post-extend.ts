@@ -1,7 +1,7 @@
 /** The end of the state that a test is in is put off. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, route, type Route } from '../../http/index.ts'
 import { isFault, isoTime } from '../../std/index.ts'
-import { fields, type ProbeDesk } from './answering.ts'
+import type { ProbeDesk } from './answering.ts'
 import { extendBody, testParams } from './input.ts'
 import { refusals, refused, refusing } from './refusing.ts'
 

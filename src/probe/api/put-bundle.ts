@@ -1,7 +1,7 @@
 /** A bundle is brought to a test as one archive; its path is what the test is started with. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
-import { fields, type ProbeDesk } from './answering.ts'
+import type { ProbeDesk } from './answering.ts'
 import { testParams } from './input.ts'
 import { ERROR_SCHEMA, refusals, refusedUpload, refusing } from './refusing.ts'
 

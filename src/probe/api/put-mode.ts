@@ -1,9 +1,9 @@
 /** The whole queue is paused, drained or opened again. */
-import { json, route, type Route } from '../../http/index.ts'
+import { fields, json, route, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import type { Probe } from '../probe.ts'
 import type { ModeChanged, ProbeFault } from '../protocol.ts'
-import { fields, type ProbeDesk } from './answering.ts'
+import type { ProbeDesk } from './answering.ts'
 import { modeBody } from './input.ts'
 import { refusals, refused, refusing } from './refusing.ts'
 

@@ -14,21 +14,6 @@ export const NUMBER: JsonSchema = { type: 'number' }
 export const WHOLE: JsonSchema = { type: 'integer' }
 export const TIME: JsonSchema = { type: 'string', format: 'date-time' }
 
-/** Fields whose name ends in a question mark may be left out. */
-export function fields(of: Readonly<Record<string, JsonSchema>>, example?: object): JsonSchema {
-  const names = Object.keys(of)
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), of[name]])),
-    required: names.filter((name) => !name.endsWith('?')),
-    ...(example !== undefined && { examples: [example] }),
-  }
-}
-
-export function list(items: JsonSchema): JsonSchema {
-  return { type: 'array', items }
-}
-
 export function recordedAnswer(description: string, schema: JsonSchema): Answer {
   return {
     description,

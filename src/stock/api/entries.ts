@@ -1,6 +1,6 @@
 /** How one event of a pot is documented, alone and on the feed; and one pot in a list. */
-import type { JsonSchema } from '../../http/index.ts'
-import { fields, NUMBER, TEXT, TIME, WHOLE } from './answering.ts'
+import { fields, type JsonSchema } from '../../http/index.ts'
+import { NUMBER, TEXT, TIME, WHOLE } from './answering.ts'
 
 const EVENT_TYPES = ['delivered', 'sold', 'moved-out', 'moved-in', 'counted', 'level-set'] as const
 

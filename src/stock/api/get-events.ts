@@ -5,11 +5,20 @@
  * Lines of JSON, or server-sent events for those who accept them; those go on after `Last-Event-ID`
  * by themselves. The caller has seen everything up to the position of the last event it got.
  */
-import { feed, optional, route, shape, whole, type FeedItem, type Route } from '../../http/index.ts'
+import {
+  feed,
+  fields,
+  optional,
+  route,
+  shape,
+  whole,
+  type FeedItem,
+  type Route,
+} from '../../http/index.ts'
 import type { Principal } from '../../http/index.ts'
 import type { Stock, StockChange } from '../stock.ts'
 import { noSuchPosition } from '../reading.ts'
-import { fields, type Wall } from './answering.ts'
+import type { Wall } from './answering.ts'
 import { change, CHANGE_EXAMPLE } from './entries.ts'
 import { isInScope, position } from './input.ts'
 import { ALWAYS, refusals, refuse, refused } from './refusing.ts'

@@ -1,8 +1,17 @@
 /** Why a level changed between two versions of its pot. */
-import { custom, json, route, shape, type Route, type Shape } from '../../http/index.ts'
+import {
+  custom,
+  fields,
+  json,
+  list,
+  route,
+  shape,
+  type Route,
+  type Shape,
+} from '../../http/index.ts'
 import { traceparentOf } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, NUMBER, TEXT, WHOLE, type Wall } from './answering.ts'
+import { NUMBER, TEXT, WHOLE, type Wall } from './answering.ts'
 import { entry, ENTRY_EXAMPLE, standing } from './entries.ts'
 import { id } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'

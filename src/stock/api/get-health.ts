@@ -3,9 +3,8 @@
  *
  * Being alive is being able to answer at all. A server that drains is alive and not ready.
  */
-import { json, route, type Answer, type Reply, type Route } from '../../http/index.ts'
+import { fields, json, list, route, type Answer, type Reply, type Route } from '../../http/index.ts'
 import type { Stock, StockHealth } from '../stock.ts'
-import { fields, list } from './answering.ts'
 
 const WORD = { type: 'string', enum: ['UP', 'DOWN'] }
 

@@ -1,9 +1,9 @@
 /** The history of a pot: every event, with what the pot came to after it. */
-import { oneOf, optional, route, shape, whole, type Route } from '../../http/index.ts'
+import { fields, list, oneOf, optional, route, shape, whole, type Route } from '../../http/index.ts'
 import { traceparentOf } from '../../std/index.ts'
 import { STOCK_LIST_DEFAULT, STOCK_LIST_MAX } from '../reading.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
+import { paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
 import { entry, ENTRY_EXAMPLE } from './entries.ts'
 import { cursor, id, time } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'

@@ -1,7 +1,9 @@
 /** A level: how much of a product is at a location and below it, now or as of a time. */
 import {
+  fields,
   flag,
   json,
+  list,
   optional,
   route,
   shape,
@@ -10,7 +12,7 @@ import {
 } from '../../http/index.ts'
 import { isFault, traceparentOf } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { consistency, etag, fields, list, NUMBER, READ_HEADERS, TEXT, TIME } from './answering.ts'
+import { consistency, etag, NUMBER, READ_HEADERS, TEXT, TIME } from './answering.ts'
 import type { Wall } from './answering.ts'
 import { id, seenOf, time } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'

@@ -1,8 +1,8 @@
 /** A move, by its id. */
-import { json, route, shape, type JsonSchema, type Route } from '../../http/index.ts'
+import { fields, json, route, shape, type JsonSchema, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, NUMBER, TEXT, TIME, WHOLE, type Wall } from './answering.ts'
+import { NUMBER, TEXT, TIME, WHOLE, type Wall } from './answering.ts'
 import { isInScope, outOfScope, requestId, seenOf } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'
 

@@ -1,8 +1,8 @@
 /** The way from the root of the tree down to a location. */
-import { json, route, shape, type Route } from '../../http/index.ts'
+import { json, list, route, shape, type Route } from '../../http/index.ts'
 import { traceparentOf } from '../../std/index.ts'
 import type { LocationDirectory } from '../locations/directory.ts'
-import { list, type Wall } from './answering.ts'
+import type { Wall } from './answering.ts'
 import { id } from './input.ts'
 import { known, location } from './location-answers.ts'
 import { LOOKING, refusals, refuse, refused } from './refusing.ts'

@@ -1,7 +1,7 @@
 /** What became of a request: the answer it was given, for as long as that is remembered. */
-import { json, route, shape, type Route } from '../../http/index.ts'
+import { fields, json, route, shape, type Route } from '../../http/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, TEXT, TIME, WHOLE, type Wall } from './answering.ts'
+import { TEXT, TIME, WHOLE, type Wall } from './answering.ts'
 import { isInScope, outOfScope, requestId } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'
 

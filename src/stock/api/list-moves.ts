@@ -1,9 +1,9 @@
 /** Moves in the order they were recorded. */
-import { oneOf, optional, route, shape, whole, type Route } from '../../http/index.ts'
+import { fields, list, oneOf, optional, route, shape, whole, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import { STOCK_LIST_DEFAULT, STOCK_LIST_MAX } from '../reading.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
+import { paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
 import { move, MOVE_STATES } from './get-move.ts'
 import { cursor, isInScope, pageOf, seenOf } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'

@@ -1,8 +1,8 @@
 /** Where a product is: a level for every location that it ever was at. */
-import { route, shape, type Route } from '../../http/index.ts'
+import { fields, list, route, shape, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
+import { paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
 import { potLevel, POT_LEVEL_EXAMPLE } from './entries.ts'
 import { id, isInScope, page, pageOf, seenOf } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'

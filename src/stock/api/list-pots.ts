@@ -1,7 +1,7 @@
 /** Pots in memory or in trouble, for those who run the system. */
-import { route, type JsonSchema, type Route } from '../../http/index.ts'
+import { fields, list, route, type JsonSchema, type Route } from '../../http/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, NUMBER, paged, READ_HEADERS, TEXT, WHOLE } from './answering.ts'
+import { NUMBER, paged, READ_HEADERS, TEXT, WHOLE } from './answering.ts'
 import { isInScope, page, pageOf } from './input.ts'
 import { ALWAYS, refusals, refuse } from './refusing.ts'
 

@@ -1,8 +1,8 @@
 /** What is at a location: a level for every product that ever was there. */
-import { route, shape, type Route } from '../../http/index.ts'
+import { fields, list, route, shape, type Route } from '../../http/index.ts'
 import { isFault, traceparentOf } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, list, paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
+import { paged, READ_HEADERS, TEXT, type Wall } from './answering.ts'
 import { potLevel, POT_LEVEL_EXAMPLE } from './entries.ts'
 import { id, page, pageOf, seenOf } from './input.ts'
 import { READING, refusals, refuse, refused } from './refusing.ts'

@@ -1,8 +1,8 @@
 /** How locations are answered and documented, and what becomes of a directory that cannot be asked. */
-import type { JsonSchema } from '../../http/index.ts'
+import { fields, list, type JsonSchema } from '../../http/index.ts'
 import { Accident, fault, type Fault } from '../../std/index.ts'
 import type { Later } from '../locations/directory.ts'
-import { fields, list, TEXT } from './answering.ts'
+import { TEXT } from './answering.ts'
 
 export const location: JsonSchema = fields(
   { id: TEXT, 'parent?': TEXT, roles: list(TEXT), children: list(TEXT) },

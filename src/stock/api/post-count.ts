@@ -1,9 +1,9 @@
 /** A count: what is there is what was counted, whatever the books said. */
-import { oneOf, route, shape, type Route } from '../../http/index.ts'
+import { fields, oneOf, route, shape, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import { COUNT_REASONS } from '../pot.ts'
 import type { Stock } from '../stock.ts'
-import { fields, NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
+import { NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
 import { byOf, counted, id, requestId, time } from './input.ts'
 import { LOCATION_NOT_TRACKED, refusals, refuse, refused, WRITING } from './refusing.ts'
 

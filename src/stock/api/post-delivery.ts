@@ -1,18 +1,9 @@
 /** A delivery: one or more products arrive at a location, all of them or none. */
-import { listOf, route, shape, type Route } from '../../http/index.ts'
+import { fields, list, listOf, route, shape, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import { DELIVERY_PRODUCTS_MAX } from '../pot.ts'
 import type { Stock } from '../stock.ts'
-import {
-  fields,
-  list,
-  NUMBER,
-  recorded,
-  recordedAnswer,
-  TEXT,
-  TIME,
-  type Wall,
-} from './answering.ts'
+import { NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
 import { amount, byOf, id, requestId, time } from './input.ts'
 import { LOCATION_NOT_TRACKED, refusals, refuse, refused, WRITING } from './refusing.ts'
 

@@ -3,11 +3,11 @@
  *
  * There are two spellings of the path. The one without `products` is the older, and callers have it.
  */
-import { route, shape, type Route } from '../../http/index.ts'
+import { fields, route, shape, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import { MOVE_REASONS } from '../pot.ts'
 import type { Stock } from '../stock.ts'
-import { fields, NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
+import { NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
 import { amount, byOf, id, mayDispatch, moveReason, outOfScope } from './input.ts'
 import { requestId, time } from './input.ts'
 import { LOCATION_NOT_TRACKED, refusals, refuse, refused, WRITING } from './refusing.ts'

@@ -1,8 +1,8 @@
 /** A sale. What is sold and not there is remembered as pending, because the floor is right. */
-import { route, shape, type Route } from '../../http/index.ts'
+import { fields, route, shape, type Route } from '../../http/index.ts'
 import { isFault } from '../../std/index.ts'
 import type { Stock } from '../stock.ts'
-import { fields, NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
+import { NUMBER, recorded, recordedAnswer, TEXT, TIME, type Wall } from './answering.ts'
 import { amount, byOf, id, requestId, time } from './input.ts'
 import { LOCATION_NOT_TRACKED, refusals, refuse, refused, WRITING } from './refusing.ts'
 
