@@ -99,13 +99,8 @@ export type Settled = Readonly<{
   effective: boolean
 }>
 
-export type QueueStats = Readonly<{
-  ready: number
-  delayed: number
-  leased: number
-  bytes: number
-  oldestAgeMs: number
-  waiting: number
+/** What has happened, to one queue since it woke or to all of them since the broker began. */
+export type QueueCounts = Readonly<{
   sent: number
   received: number
   deleted: number
@@ -119,6 +114,16 @@ export type QueueStats = Readonly<{
   moved: number
   leasesEnded: number
 }>
+
+export type QueueStats = Readonly<{
+  ready: number
+  delayed: number
+  leased: number
+  bytes: number
+  oldestAgeMs: number
+  waiting: number
+}> &
+  QueueCounts
 
 /** Over all queues, since the broker began. */
 export type BrokerMetrics = Readonly<{
@@ -137,18 +142,8 @@ export type BrokerMetrics = Readonly<{
   commits: number
   records: number
   refusals: number
-  sent: number
-  received: number
-  deleted: number
-  nacked: number
-  expired: number
-  deadLettered: number
-  dropped: number
-  duplicates: number
-  purged: number
-  moved: number
-  leasesEnded: number
-}>
+}> &
+  QueueCounts
 
 export type MoveTask = Readonly<{
   handle: string

@@ -1,7 +1,7 @@
 /** What the queues of one broker share. */
 import type { Journal } from '../journal/index.ts'
 import type { Log, Random, SteadyClock } from '../std/index.ts'
-import type { QueueInfo } from './broker.ts'
+import type { QueueCounts, QueueInfo } from './broker.ts'
 import type { Committing } from './committing.ts'
 import type { QueueCore } from './queue-core.ts'
 import type { QueueMessage } from './queue.ts'
@@ -9,20 +9,8 @@ import type { QueueMessage } from './queue.ts'
 /** A queue as the catalog knows it. */
 export type Entry = QueueInfo & Readonly<{ id: number; isDeleting: boolean }>
 
-/** What has happened, to one queue since it woke or to all of them since the broker began. */
-export type QueueCounts = {
-  sent: number
-  received: number
-  deleted: number
-  nacked: number
-  expired: number
-  deadLettered: number
-  dropped: number
-  duplicates: number
-  purged: number
-  moved: number
-  leasesEnded: number
-}
+/** Counts that go on. */
+export type RunningCounts = { -readonly [What in keyof QueueCounts]: number }
 
 export type Shared = Readonly<{
   journal: Journal
@@ -35,7 +23,7 @@ export type Shared = Readonly<{
   /** The number of the next message, of whichever queue. */
   nextSeq: () => number
   bodies: Bodies
-  totals: QueueCounts
+  totals: RunningCounts
   /** The queues whose messages are in memory, by id: for figures, and nobody changes them here. */
   awake: Map<number, QueueCore>
   /** Where the dead letters of a queue go, if it is there. */

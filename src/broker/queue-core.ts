@@ -17,7 +17,7 @@ import {
   messagesOf,
   notesOf,
   type Entry,
-  type QueueCounts,
+  type RunningCounts,
   type Shared,
 } from './premises.ts'
 import { Waiters } from './waiters.ts'
@@ -90,7 +90,7 @@ export class QueueCore {
   purgedAt: number = -Infinity
   /** Messages of this start that were loaded: another queue may yet say that they have arrived. */
   readonly foundEarly: Set<number> = new Set()
-  readonly counts: QueueCounts = zeroCounts()
+  readonly counts: RunningCounts = zeroCounts()
 
   constructor(shared: Shared, entry: Entry, writing: Writing, outside: Outside) {
     this.shared = shared
@@ -117,7 +117,7 @@ export class QueueCore {
     return keyOf(this.state.slots.seq[slot]!)
   }
 
-  count(what: keyof QueueCounts, times = 1): void {
+  count(what: keyof RunningCounts, times = 1): void {
     this.counts[what] += times
     this.shared.totals[what] += times
   }
@@ -181,7 +181,7 @@ export class QueueCore {
 
 const NO_FAILURES: readonly Failure[] = []
 
-export function zeroCounts(): QueueCounts {
+export function zeroCounts(): RunningCounts {
   return {
     sent: 0,
     received: 0,
