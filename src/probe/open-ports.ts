@@ -95,9 +95,9 @@ export async function openPorts(options: PortsOptions): Promise<ProbePorts & Asy
     clusters,
     clock,
     log,
-    handlers: ({ security, mask }) => ({
+    handlers: ({ security, mask, sealed }) => ({
       ...secretHandlers({ secrets: security.secrets, mask }),
-      ...httpHandlers({ allow: httpAllow, clock }),
+      ...httpHandlers({ allow: httpAllow, clock, signal: sealed }),
     }),
   })
   const { isolation, runLimits } = options

@@ -239,7 +239,7 @@ function problemText({ place, key, problem }: Readonly<Record<string, unknown>>)
 function exitCodes(): string {
   return (
     `${EXIT.fine} fine, ${EXIT.trouble} trouble was found, ${EXIT.usage} asked for wrongly, ` +
-    `${EXIT.failed} the disk failed, ${EXIT.interrupted} or ${EXIT.ended} ended by a second signal`
+    `${EXIT.failed} the disk failed, ${EXIT.interrupted} or ${EXIT.ended} ended by a signal`
   )
 }
 

@@ -18,7 +18,7 @@ export type Io = Readonly<{
 
 /**
  * What a process of ours ends with. `failed` is that of a journal that does not know what is on its disk;
- * a second signal ends with 128 and its number.
+ * who is ended by a signal, and not in order after it, ends with 128 and its number.
  */
 export const EXIT = {
   fine: 0,

@@ -11,6 +11,7 @@ import { FAILED_EXIT_CODE } from '../journal/index.ts'
 import type { Accident, Clock, Log } from '../std/index.ts'
 import type { Server } from './compose.ts'
 import { EXIT } from './io.ts'
+import { SIGNALS, withoutEcho, type EndingSignal } from './signals.ts'
 
 /** What of a process is needed here, so that a test can be one. */
 export interface Host {
@@ -30,22 +31,18 @@ export type Serving = Readonly<{
 const STOP_GRACE_MS = 1_000
 /** How long those have who are owed an answer when the disk has failed: it is that nobody knows. */
 const FAILED_MS_MAX = 500
-/** A terminal and npm both send the signal of one Ctrl-C: that is one, not two. */
-const SAME_SIGNAL_MS = 200
-const SIGNALS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.ended } as const
 
 /** From here on the process ends as the picture says; `server` is there once it has been composed. */
 export class Life {
   readonly #serving: Serving
   #server: Server | undefined
   #isEnding = false
-  /** The signal that came first, and when. */
-  #first: Readonly<{ signal: string; atMs: number }> | undefined
 
   constructor(serving: Serving) {
     this.#serving = serving
-    for (const [signal, code] of Object.entries(SIGNALS))
-      serving.host.on(signal, () => this.#onSignal(signal, code))
+    const onSignal = withoutEcho(serving.clock, (signal) => this.#onSignal(signal))
+    serving.host.on('SIGINT', () => onSignal('SIGINT'))
+    serving.host.on('SIGTERM', () => onSignal('SIGTERM'))
     for (const event of ['uncaughtException', 'unhandledRejection'])
       serving.host.on(event, (error: unknown) => this.#onError(event, error))
   }
@@ -68,15 +65,11 @@ export class Life {
     void this.#server?.http.close(FAILED_MS_MAX).then(leave, leave)
   }
 
-  #onSignal(signal: string, code: number): void {
-    const { log, clock } = this.#serving
-    const atMs = clock.monotonic()
-    const first = this.#first
-    if (first?.signal === signal && atMs - first.atMs < SAME_SIGNAL_MS) return
-    this.#first ??= { signal, atMs }
+  #onSignal(signal: EndingSignal): void {
+    const { log, host } = this.#serving
     if (this.#isEnding) {
       log.warn('ended at once by a second signal', { component: 'server', signal, ...this.#left() })
-      this.#serving.host.exit(code)
+      host.exit(SIGNALS[signal])
       return
     }
     log.info('stopping', { component: 'server', signal, ...this.#left() })

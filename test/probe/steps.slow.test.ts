@@ -110,7 +110,7 @@ async function runWith(feature: string, more: More = {}): Promise<Told> {
   sessions.use(await room.openConsuming(security, signal, () => undefined))
   const others = serve({
     ...secretHandlers({ secrets: security.secrets, mask: createMask() }),
-    ...httpHandlers({ allow: [service.origin], clock: systemClock }),
+    ...httpHandlers({ allow: [service.origin], clock: systemClock, signal }),
   })
   const told = await ran(scratch, {
     files: {

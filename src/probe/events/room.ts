@@ -20,8 +20,8 @@ export type EventRoomsOptions = Readonly<{
   clusters: EventClusters
   clock: Clock
   log: Log
-  /** What else steps may ask for. */
-  handlers?: (options: EventRoomOptions) => ServiceHandlers
+  /** What else steps may ask for, until `sealed` aborts. */
+  handlers?: (options: EventRoomOptions & Readonly<{ sealed: AbortSignal }>) => ServiceHandlers
 }>
 
 export function eventRooms(world: EventRoomsOptions): (options: EventRoomOptions) => EventRoom {
@@ -33,25 +33,26 @@ export function eventRooms(world: EventRoomsOptions): (options: EventRoomOptions
     const common = { ...world, testId, topics, events, bundle: bundle.directory }
     let producing: ProducingSession | undefined
     let consuming: ConsumingSession | undefined
-    let isSealed = false
+    const sealing = new AbortController()
+    const { signal: sealed } = sealing
     return {
       async openProducing({ credentials }, signal) {
         producing = await openProducing({ ...common, credentials, signal })
         return producing
       },
       async openConsuming({ credentials }, signal, onLost) {
-        const onLostBefore = (error: unknown): void => (isSealed ? undefined : onLost(error))
+        const onLostBefore = (error: unknown): void => (sealed.aborted ? undefined : onLost(error))
         const session = { ...common, credentials, signal, onLost: onLostBefore }
         consuming = await openConsuming(session)
         return consuming
       },
       services: () =>
         serve({
-          ...world.handlers?.(options),
+          ...world.handlers?.({ ...options, sealed }),
           ...eventServices(() => ({ producing, consuming }), events),
         }),
       async seal() {
-        isSealed = true
+        sealing.abort()
         await events[Symbol.asyncDispose]()
       },
     }

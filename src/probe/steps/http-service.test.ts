@@ -7,12 +7,15 @@ import { systemClock } from '../../std/index.ts'
 import { HTTP_ANSWER_BYTES_MAX, httpHandlers } from './http-service.ts'
 import type { HttpAnswer, HttpInput } from './services.ts'
 
+const { signal } = new AbortController()
+
 type Answering = (request: IncomingMessage, response: ServerResponse) => void
 
 async function asking(
   answering: Answering,
   input: Omit<HttpInput, 'url'> & { path?: string },
   allow?: readonly string[],
+  until: AbortSignal = signal,
 ): Promise<HttpAnswer> {
   const server = createServer(answering)
   await new Promise<void>((resolve) => {
@@ -21,7 +24,11 @@ async function asking(
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { path = '/', ...rest } = input
   try {
-    const { http } = httpHandlers({ allow: allow ?? [origin], clock: systemClock })
+    const { http } = httpHandlers({
+      allow: allow ?? [origin],
+      clock: systemClock,
+      signal: until,
+    })
     return await http!({ ...rest, url: `${origin}${path}` })
   } finally {
     server.closeAllConnections()
@@ -64,7 +71,7 @@ describe('calls by HTTP for steps', () => {
     assert.equal((await asking(sending(2), { method: 'GET' }, ['*'])).body, 'xx')
     for (const allow of [[], ['http://127.0.0.1'], ['https://127.0.0.1:443']])
       await assert.rejects(asking(sending(2), { method: 'GET' }, allow), { code: 'http-refused' })
-    const { http } = httpHandlers({ allow: ['*'], clock: systemClock })
+    const { http } = httpHandlers({ allow: ['*'], clock: systemClock, signal })
     for (const url of ['', 'nonsense', 'file:///etc/passwd', 'data:,x'])
       await assert.rejects(http!({ method: 'GET', url }), { code: 'http-refused' })
   })
@@ -78,7 +85,7 @@ describe('calls by HTTP for steps', () => {
   })
 
   test('fail when nobody answers, when the answer is not whole in time, and when it breaks off', async () => {
-    const { http } = httpHandlers({ allow: ['*'], clock: systemClock })
+    const { http } = httpHandlers({ allow: ['*'], clock: systemClock, signal })
     await assert.rejects(http!({ method: 'GET', url: 'http://127.0.0.1:1/' }), {
       code: 'http-failed',
     })
@@ -90,5 +97,11 @@ describe('calls by HTTP for steps', () => {
       asking((request) => request.socket.destroy(), { method: 'GET' }),
       { code: 'http-failed' },
     )
+  })
+
+  test('end with the run that they are for', async () => {
+    const run = new AbortController()
+    const calling = asking(() => run.abort(), { method: 'GET' }, ['*'], run.signal)
+    await assert.rejects(calling, { code: 'http-failed' })
   })
 })

@@ -11,6 +11,8 @@ export type HttpServiceOptions = Readonly<{
   /** Origins such as `https://orders.test:8443`, or `*` for all. */
   allow: readonly string[]
   clock: Clock
+  /** Ends calls that nobody waits for any more. */
+  signal: AbortSignal
 }>
 
 /** Of the body of an answer. */
@@ -19,7 +21,7 @@ export const HTTP_ANSWER_BYTES_MAX = 1_048_576
 /** For an answer with its whole body, unless the step says otherwise. */
 export const HTTP_ANSWER_MS_DEFAULT = 30_000
 
-export function httpHandlers({ allow, clock }: HttpServiceOptions): ServiceHandlers {
+export function httpHandlers({ allow, clock, signal }: HttpServiceOptions): ServiceHandlers {
   return { http }
 
   async function http(input: HttpInput): Promise<HttpAnswer> {
@@ -40,7 +42,7 @@ export function httpHandlers({ allow, clock }: HttpServiceOptions): ServiceHandl
         headers,
         ...(body !== undefined && method !== 'GET' && method !== 'HEAD' && { body }),
         redirect: 'manual',
-        signal: late.signal,
+        signal: AbortSignal.any([late.signal, signal]),
       })
       return {
         status: answer.status,

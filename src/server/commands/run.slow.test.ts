@@ -4,9 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 
 import { directory, type Files } from '../../../test/probe/bundles.ts'
+import { MAIN, Serving } from '../../../test/server/processes.ts'
 import { systemClock } from '../../std/index.ts'
 import { run } from '../cli.ts'
 
@@ -110,6 +111,67 @@ describe('run', { timeout: 180_000 }, () => {
     const dry = await ran(files, '--dry-run', '--json')
     const { result } = JSON.parse(dry.out) as { result: { stepsPassed: number } }
     assert.equal(result.stepsPassed, 0)
+  })
+})
+
+/** A run in a process of its own, with a step that waits for an answer which never comes. */
+async function holding(t: TestContext, grace: string) {
+  const called = Promise.withResolvers<void>()
+  const service = createServer(() => called.resolve())
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  const bundle = directory({
+    'features/a.feature': `Feature: Held
+  Scenario: before
+    Given it is done
+  Scenario: held
+    When I GET "${origin}/orders/1"
+`,
+    'steps/a.ts': steps(`  process.on('SIGTERM', () => undefined) // only a kill ends it`),
+  })
+  const temporary = directory()
+  t.after(() => {
+    service.closeAllConnections()
+    service.close()
+    bundle[Symbol.dispose]()
+    temporary[Symbol.dispose]()
+  })
+  const held = new Serving(
+    t,
+    [MAIN, 'run', bundle.path, '--set', `probe.httpAllow=["${origin}"]`, `probe.grace=${grace}`],
+    ['env', `TMPDIR=${temporary.path}`],
+  )
+  await Promise.race([called.promise, held.says(/^passed$/)]) // the second fails where it ends too soon
+  return { held, evidence: join(bundle.path, 'evidence'), temporary: temporary.path }
+}
+
+describe('a run that a signal wants to end', { timeout: 180_000 }, () => {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    test(`is cancelled by ${signal}, keeps its evidence so far, and ends with ${code}`, async (t) => {
+      const { held, evidence, temporary } = await holding(t, '100ms')
+      held.child.kill(signal)
+      assert.equal(await held.ended, code, held.lines.join('\n'))
+      assert.deepEqual(held.lines, [
+        'cancelling; a second signal ends it at once',
+        'cancelled: the test was cancelled',
+        'cancelled',
+        `report: file://${evidence}/report.html`,
+      ])
+      assert.match(readFileSync(join(evidence, 'run.log'), 'utf8'), /the run was cancelled/)
+      assert.match(readFileSync(join(evidence, 'report.html'), 'utf8'), /before/)
+      assert.deepEqual(readdirSync(temporary), [])
+    })
+
+  test('ends at once when a second signal comes, also where its steps take long to end', async (t) => {
+    const { held, evidence } = await holding(t, '1h')
+    held.child.kill('SIGTERM')
+    await held.says(/^cancelling/)
+    held.child.kill('SIGINT')
+    assert.equal(await held.ended, 130)
+    assert.equal(existsSync(evidence), false)
   })
 })
 
