@@ -383,7 +383,7 @@ describe('after', () => {
     assert.equal(stage.clock.next, undefined)
   })
 
-  test('wakes a process that does nothing else, which then ends by itself', async () => {
+  test('wakes a process that does nothing else, which then ends by itself', async (t) => {
     const door = new URL('./index.ts', import.meta.url).href
     const program = `
       import { after, createSystem, receive } from ${JSON.stringify(door)}
@@ -395,16 +395,21 @@ describe('after', () => {
       process.on('exit', () => process.stdout.write(String(performance.now() - start)))
     `
 
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      ['--input-type=module', '--eval', program],
-      { timeout: 20_000 },
-    )
+    for (let tries = 1; ; tries++) {
+      const { stdout, stderr } = await promisify(execFile)(
+        process.execPath,
+        ['--input-type=module', '--eval', program],
+        { timeout: 60_000 },
+      )
 
-    const [word, tookMs] = stdout.split(' ')
-    assert.equal(word, 'awake')
-    assert.ok(Number(tookMs) >= 50 && Number(tookMs) < 2_000, `after ${tookMs} ms`)
-    assert.equal(stderr, '')
+      const [word, tookMs] = stdout.split(' ')
+      t.diagnostic(`after ${tookMs} ms`)
+      assert.equal(word, 'awake')
+      assert.equal(stderr, '')
+      assert.ok(Number(tookMs) >= 50, `after ${tookMs} ms`)
+      if (Number(tookMs) < 2_000) break
+      assert.ok(tries < 5, `after ${tookMs} ms`) // a busy machine is late at times, not each time
+    }
   })
 })
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { receive, setup, type Behavior, type Ref } from '../kernel/index.ts'
-import { systemClock } from '../std/index.ts'
 import { explore } from './explore.ts'
 
 type Job = Readonly<{ n: number; replyTo: Ref<number> }>
@@ -34,7 +33,7 @@ function latch(box: Ref<string>): Behavior<string> {
 
 describe('ten thousand seeds', () => {
   test('are played well within a minute, and every job is answered in every order', async () => {
-    const startMs = systemClock.monotonic()
+    const start = process.cpuUsage()
 
     const { seeds, steps } = await explore(10_000, async (w) => {
       const answers = w.inbox<number>('answers')
@@ -49,7 +48,9 @@ describe('ten thousand seeds', () => {
 
     assert.equal(seeds, 10_000)
     assert.ok(steps > 200_000)
-    assert.ok(systemClock.monotonic() - startMs < 40_000)
+    // Time of a processor: what others do on this machine is not of the seeds.
+    const { user, system } = process.cpuUsage(start)
+    assert.ok(user + system < 40_000_000, `${(user + system) / 1e6} s`)
   })
 
   test('find a bug that one order in a thousand shows', async () => {

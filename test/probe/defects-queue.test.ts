@@ -164,8 +164,12 @@ describe('the queue and the life of a test', () => {
   test('probe-L9: what an operation costs does not grow with the tests there are', () => {
     // line.ts, rank: the sum over n -= n & -n instead of over all places
     costOf(10) // compiled
-    const few = Math.min(costOf(10), costOf(10), costOf(10))
-    const many = Math.min(costOf(50_000), costOf(50_000), costOf(50_000))
+    let [few, many] = [Infinity, Infinity]
+    // The best of each: what a busy machine adds is in none of them for long.
+    for (let round = 0; round < 3 || (round < 20 && many >= 20 * few); round++) {
+      few = Math.min(few, costOf(10))
+      many = Math.min(many, costOf(50_000))
+    }
     assert.ok(many < 20 * few, `${many} ms with 50 000 tests, ${few} ms with 10`)
   })
 
