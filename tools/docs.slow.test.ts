@@ -25,7 +25,7 @@ import {
 
 const run = promisify(execFile)
 
-const RUN_MS_MAX = 30_000
+const RUN_MS_MAX = 150_000
 
 /** Blocks as files, in a folder for each page inside the tree, so that imports and types are found. */
 class Workshop {

@@ -29,9 +29,10 @@ const TESTS = [
   'test/**/*.test.ts',
 ]
 
+// A machine that others use too may be several times slower for a while, and that is no failure.
 const TEST_MS_MAX: Readonly<Record<Tier, number>> = {
   check: 30_000,
-  all: 180_000,
+  all: 600_000,
   long: 6 * 3_600_000,
 }
 

@@ -15,7 +15,7 @@ import { random, systemClock } from '../../src/std/index.ts'
 
 const PROGRAM = join(import.meta.dirname, 'child.ts')
 /** What no life takes that is not stuck. */
-const LIFE_MS_MAX = 60_000
+const LIFE_MS_MAX = 240_000
 /** Lines that are heard before the process is ended, at most. */
 const LINES_MAX = 250
 

@@ -24,7 +24,7 @@ export type SubjectOptions = Readonly<{
 export type Exit = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>
 
 /** What no run takes that is not stuck. */
-const RUN_MS_MAX = 120_000
+const RUN_MS_MAX = 400_000
 const ENDED_EXIT_CODE = 143
 const PROGRAM = join(import.meta.dirname, 'child.ts')
 const SHIM = join(import.meta.dirname, 'shim', 'faults.c')

@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test'
 
 export const MAIN: string = resolve(import.meta.dirname, '../../src/server/main.ts')
 
-const RUN_MS_MAX = 60_000
+const RUN_MS_MAX = 150_000
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
 

@@ -34,6 +34,6 @@ test('the program of the guide sends and receives, and so it does told by its en
 
 async function printed(code: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const args = ['--input-type=module-typescript', '--eval', code]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 60_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 150_000 })
   return stdout
 }

@@ -20,6 +20,8 @@ export type Walked = Readonly<{
 type Given = Readonly<Record<string, unknown>>
 
 const ACCOUNT = '000000000000'
+/** What nothing takes that is not stuck. */
+const SETTLED_MS_MAX = 60_000
 /** What XML, forms and JSON each have to write in their own way. */
 const BODY = 'größe & <b>"x"</b> \']]>\' \t\n\r\n 100 % + \\ 💥'
 const ATTRIBUTES = {
@@ -259,7 +261,7 @@ async function deadLetters(walked: Walked): Promise<void> {
   const { Messages } = await ask(walked, 'ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 })
   for (const { ReceiptHandle } of Messages)
     await ask(walked, 'ChangeMessageVisibility', { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 })
-  await until('they are dead letters', 5_000, async () =>
+  await until('they are dead letters', SETTLED_MS_MAX, async () =>
     (await countsIn(walked, 'dead'))[0] === 3 ? true : undefined,
   )
   if (client.actions.has('StartMessageMoveTask')) await moves(walked)
@@ -281,13 +283,13 @@ async function moves(walked: Walked): Promise<void> {
   assert.equal(first.ApproximateNumberOfMessagesToMove, 3)
   const cancelled = await ask(walked, 'CancelMessageMoveTask', { TaskHandle })
   assert.ok(cancelled.ApproximateNumberOfMessagesMoved < 3)
-  await until('it is cancelled', 5_000, async () =>
+  await until('it is cancelled', SETTLED_MS_MAX, async () =>
     (await latest(walked, SourceArn)).Status === 'CANCELLED' ? true : undefined,
   )
   proven.add('CancelMessageMoveTask')
 
   await ask(walked, 'StartMessageMoveTask', { SourceArn })
-  const last = await until('it is done', 5_000, async () => {
+  const last = await until('it is done', SETTLED_MS_MAX, async () => {
     const task = await latest(walked, SourceArn)
     return task.Status === 'COMPLETED' ? task : undefined
   })

@@ -132,7 +132,7 @@ describe('a directory', () => {
       console.log((await journal.commit(batch)).type)`
     const run = promisify(execFile)
     const args = ['--input-type=module', '--eval', program]
-    const { stdout } = await run(process.execPath, args, { timeout: 20_000 })
+    const { stdout } = await run(process.execPath, args, { timeout: 60_000 })
     assert.equal(stdout.trim(), 'committed')
 
     const journal = await opened(directory)
