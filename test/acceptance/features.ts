@@ -31,6 +31,10 @@ export async function testFeatures(
     const told = JSON.parse(line) as Told
     last = told
     if (told.type === 'end') continue
+    if (told.type === 'again') {
+      t.diagnostic(`again: ${told.name}\n${told.failures.join('\n')}`)
+      continue
+    }
     scenarios += 1
     await t.test(told.name, () => assert.equal(told.failures.join('\n'), ''))
   }

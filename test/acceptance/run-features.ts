@@ -3,6 +3,9 @@
  * standard output when it is over. The last line says that all of them are.
  *
  *   node run-features.ts DIRECTORY [NAME]    only scenarios whose name matches
+ *
+ * A scenario that is tagged `@real-time` says how soon something is done, which a machine that has
+ * much else to do may keep from being so: it has failed when it has failed each time.
  */
 import { writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
@@ -11,6 +14,8 @@ import { loadConfiguration, runCucumber } from '@cucumber/cucumber/api'
 
 export type Told =
   | Readonly<{ type: 'scenario'; name: string; failures: readonly string[] }>
+  /** It failed, and is tried again. */
+  | Readonly<{ type: 'again'; name: string; failures: readonly string[] }>
   | Readonly<{ type: 'end'; success: boolean }>
 
 type Envelope = Parameters<NonNullable<Parameters<typeof runCucumber>[2]>>[0]
@@ -19,6 +24,7 @@ type TestCase = NonNullable<Envelope['testCase']>
 type Running = { testCase: TestCase; pickle: Pickle; failures: string[] }
 
 const STANDARD_OUTPUT = 1
+const TRIES = 4
 
 const [directory, name] = process.argv.slice(2)
 const pickles = new Map<string, Pickle>()
@@ -30,6 +36,8 @@ const { runConfiguration } = await loadConfiguration({
   provided: {
     paths: [`${directory}/*.feature`],
     import: [`${directory}/steps/*.ts`],
+    retry: TRIES - 1,
+    retryTagFilter: '@real-time',
     ...(name !== undefined && { name: [name] }),
   },
 })
@@ -55,7 +63,8 @@ function hear(message: Envelope): void {
   }
   if (testCaseFinished) {
     const { pickle: about, failures } = running.get(testCaseFinished.testCaseStartedId)!
-    tell({ type: 'scenario', name: `${fileOf(about)}: ${about.name}`, failures })
+    const type = testCaseFinished.willBeRetried ? 'again' : 'scenario'
+    tell({ type, name: `${fileOf(about)}: ${about.name}`, failures })
   }
 }
 

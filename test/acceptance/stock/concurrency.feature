@@ -26,6 +26,7 @@ Feature: Many at once
     And the level of "beans" at "depot" is 0
     And the level of "beans" at "shop" is 1
 
+  @real-time
   Scenario: Moves in opposite directions do not wait for each other
     Given "depot" holds 500 "beans"
     And "shop" holds 500 "beans"

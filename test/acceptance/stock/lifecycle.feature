@@ -1,7 +1,7 @@
 Feature: A pot leaves memory and comes back
   A pot that nobody needs is put away after a while. Nobody who asks for it can tell.
 
-  @own
+  @own @real-time
   Scenario: A pot stays for as long as it is told to, and is gone afterwards
     Given the service runs with:
       | stockPot.unloadAfterInactivity | 400ms |

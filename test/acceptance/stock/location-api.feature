@@ -56,6 +56,7 @@ Feature: Places that another service knows
     And the location API was asked 3 times in all
     And the service is told in the log that the location API is left alone
 
+  @real-time
   Scenario: After the quiet time one trial decides
     Given the service asks a location API with:
       | attempts | 1     |
@@ -72,6 +73,7 @@ Feature: Places that another service knows
     When the level of "beans" at "shop" is read 3 times
     Then every answer is 200
 
+  @real-time
   Scenario: Each pause is longer than the one before it
     Given the service asks a location API with:
       | attempts | 4     |
@@ -84,6 +86,7 @@ Feature: Places that another service knows
     Then the answer is 200
     And the pauses before the location API was asked again were at most 100, 200, 400 ms
 
+  @real-time
   Scenario: An upstream that does not answer in time is asked again, and has failed each time
     Given the service asks a location API with:
       | attempts | 3     |

@@ -27,6 +27,7 @@ Feature: Stopping and starting
     When every delivery without an answer is sent again
     Then every delivery of "beans" to "depot" is there, and none twice
 
+  @own @real-time
   Scenario: A service that stops finishes what it has begun, and is gone in time
     When deliveries of 1 "beans" to "depot" are sent by 8 clients until the service is stopped
     Then the service has ended with 0 within 6 s
@@ -34,6 +35,7 @@ Feature: Stopping and starting
     When the service is started again
     Then every confirmed delivery of "beans" to "depot" is there, and none twice
 
+  @own @real-time
   Scenario: A second signal ends the service at once
     Given a client holds a request open
     When the service is told to stop twice

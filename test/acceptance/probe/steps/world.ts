@@ -21,7 +21,7 @@ import { Fakes, type FakeRun } from '../../../probe/fakes.ts'
 import { scene, type Scene } from '../../../probe/scene.ts'
 
 /** Real time, of a step that turns the world some hundred thousand times. */
-const STEP_MS_MAX = 30_000
+const STEP_MS_MAX = 150_000
 
 export const BUNDLE = '/bundles/a'
 

@@ -14,7 +14,7 @@ import type { StockWorld } from './world.ts'
 
 type Pot = Readonly<{ phase: string; version: number; replayedEvents: number }>
 
-const AWAY_MS_MAX = 5_000
+const AWAY_MS_MAX = 60_000
 
 Then(
   /^the pot of "([^"]+)" at "([^"]+)" is (not )?in memory$/,

@@ -10,7 +10,7 @@ import type { StockWorld } from './world.ts'
 
 const SPAN = '00f067aa0ba902b7'
 /** A line is written at once, but through a pipe. */
-const LOG_MS_MAX = 5_000
+const LOG_MS_MAX = 60_000
 
 Given('I send the trace {string}', function (this: StockWorld, trace: string) {
   carry(this, trace)

@@ -14,7 +14,7 @@ export type Entry = Readonly<{
   batch: number
 }>
 
-const UNTIL_MS = 15_000
+const UNTIL_MS = 60_000
 
 When(
   /^the level of "([^"]+)" at "([^"]+)"( alone)? is read(?: (\d+) times)?$/,

@@ -31,7 +31,7 @@ export type Level = Readonly<{
   total: number | undefined
 }>
 
-const STEP_MS_MAX = 30_000
+const STEP_MS_MAX = 150_000
 const DAY = '2024-12-13'
 
 let scenarios = 0
