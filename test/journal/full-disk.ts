@@ -20,6 +20,8 @@ const CYCLES_EACH = 5
 /** So many rounds fill whatever the journal holds in reserve, and more. */
 const ROUNDS_MAX = 60
 const NORMAL_MS_MAX = 5_000
+/** It is asked so often before it is late: on a machine that stands still the time passes without. */
+const ASKED_MIN = 10
 
 type Tally = { acknowledged: number; refused: number; rounds: number; normalMsMax: number }
 
@@ -66,8 +68,10 @@ async function cycle(disk: string, seed: number, cycles: number, tally: Tally): 
         assert.ok(round < ROUNDS_MAX, 'a full disk was never noticed')
       rmSync(join(disk, 'filler'))
       const freedMs = systemClock.monotonic()
-      while ((await refusedOf(n)) > 0)
-        assert.ok(systemClock.monotonic() - freedMs < NORMAL_MS_MAX, 'it takes no writes again')
+      for (let asked = 1; (await refusedOf(n)) > 0; asked++) {
+        const isLate = systemClock.monotonic() - freedMs >= NORMAL_MS_MAX
+        assert.ok(!isLate || asked < ASKED_MIN, 'it takes no writes again')
+      }
       tally.normalMsMax = Math.max(tally.normalMsMax, systemClock.monotonic() - freedMs)
     }
 
