@@ -383,6 +383,43 @@ describe('a retry', () => {
     await at.reaches(testId, 'Testing')
   })
 
+  for (const [title, waitMs] of [
+    ['with their actors', 0],
+    ['from their records', 3_600_000],
+  ] as const)
+    test(`beside others at one moment takes no place that one of them has: ${title}`, async () => {
+      await using at = await scene({ settings: { depth: 3 } })
+      const ids: string[] = []
+      for (let n = 0; n < 8; n++) ids.push(await finished(at))
+      await at.until(at.probe.pause())
+      await at.town.advance(waitMs)
+      assert.equal((await at.until(at.probe.queueStatus())).totalTests, waitMs === 0 ? 8 : 0)
+      const answers = await Promise.all(ids.map((testId) => at.until(at.probe.retry(testId))))
+      const reasons = answers.filter(({ accepted }) => !accepted).map(({ reason }) => reason)
+      assert.deepEqual(reasons, Array<string>(5).fill('queue-full'))
+      assert.equal((await at.until(at.probe.queueStatus())).pending, 3)
+    })
+
+  test('keeps no place when it is refused, or its test crashes', async () => {
+    await using at = await scene({ settings: { depth: 1 } })
+    const [done, running] = [await finished(at), await at.running()]
+    const twice = [at.probe.retry(running), at.probe.retry(running)].map((each) => at.until(each))
+    for (const { reason } of await Promise.all(twice)) assert.equal(reason, 'not-finished')
+    at.kill(running)
+    await at.settle()
+    await at.until(at.probe.pause())
+    const other = await at.initialize()
+    const [again, begun] = await Promise.all([
+      at.until(at.probe.retry(done)),
+      at.until(at.probe.start(other, { bucket: '/bundles/a' })),
+    ])
+    assert.deepEqual([again.accepted, begun.reason], [true, 'queue-full'])
+    await at.until(at.probe.cancel(done))
+    await at.settle()
+    const later = await at.until(at.probe.start(other, { bucket: '/bundles/a' }))
+    assert.equal(later.accepted, true)
+  })
+
   test('is refused where there is nothing to run again', async () => {
     await using at = await scene()
     const reason = async (testId: string): Promise<unknown> =>

@@ -101,6 +101,7 @@ function mourn(core: QueueCore, entry: Entry, { cause, error }: Of<'test-ended'>
   log.error('the actor of a test ended unasked', { testId, cause, error: String(error) })
   core.ctx.timers.cancel(confirmKey(testId))
   core.schedule.finish(testId, 'Exception')
+  core.schedule.forgo(testId)
   entry.doom = undefined
   entry.ranFrom = undefined
   core.spawn(testId, { type: 'mourning', error: doom ?? endedUnasked(cause, error) }, entry)

@@ -1,5 +1,5 @@
 /** What the queue does for clients: it finds out who can answer, and hands the request on. */
-import { fault, unreachable } from '../std/index.ts'
+import { fault, isFault, unreachable } from '../std/index.ts'
 import { faultOf } from './children/child.ts'
 import { notAccepted } from './execution/answering.ts'
 import { LIVE_TESTS_MAX } from './limits.ts'
@@ -91,12 +91,28 @@ function retry(core: QueueCore, message: Of<'retry-test'>): undefined {
   return retryAt(core, entry, replyTo)
 }
 
+/** Whether a test can be retried is known to its actor; until it has said so a place in line is kept. */
 function retryAt(core: QueueCore, entry: Entry, replyTo: Of<'retry-test'>['replyTo']): undefined {
   const { testId } = entry
-  const refusal = lineRefusal(core, testId)
+  const { schedule } = core
+  const refusal = schedule.isExpected(testId)
+    ? notAccepted(testId, 'not-finished')
+    : lineRefusal(core, testId)
   if (refusal !== undefined) return void replyTo.tell(refusal)
-  const standing = core.standingAt(core.schedule.lastPosition(core.schedule.priorityOf(testId)))
-  entry.actor.tell({ type: 'retry', place: core.nextPlace++, standing, replyTo })
+  schedule.expect(testId)
+  const standing = core.standingAt(schedule.lastPosition(schedule.priorityOf(testId)))
+  entry.actor.tell({
+    type: 'retry',
+    place: core.nextPlace++,
+    standing,
+    replyTo: {
+      path: replyTo.path,
+      tell(answer) {
+        if (isFault(answer) || !answer.accepted) schedule.forgo(testId)
+        return replyTo.tell(answer)
+      },
+    },
+  })
   return undefined
 }
 

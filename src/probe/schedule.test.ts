@@ -162,6 +162,24 @@ describe('a schedule', () => {
     assert.equal(schedule.isFull, false)
   })
 
+  test('keeps a place for one that is expected until it joins, forgoes it or leaves', () => {
+    const schedule = new Schedule({ slots: 1, policy: 'first-ready', depth: 1 })
+    for (const leave of [() => schedule.forgo('a'), () => schedule.remove('a')]) {
+      if (!schedule.has('a')) schedule.add('a')
+      schedule.expect('a')
+      schedule.finish('a', 'Completed') // of the run before
+      assert.deepEqual([schedule.isFull, schedule.pending], [true, 0])
+      leave()
+      assert.equal(schedule.isFull, false)
+    }
+    schedule.add('a')
+    schedule.expect('a')
+    schedule.enqueue('a', 0)
+    assert.deepEqual([schedule.isFull, schedule.isExpected('a')], [true, false])
+    schedule.remove('a')
+    assert.equal(schedule.isFull, false)
+  })
+
   test('estimates by what tests took, and says nothing as long as none has run', () => {
     const schedule = filled('first-ready')
     assert.equal(schedule.estimateMs(1), undefined)

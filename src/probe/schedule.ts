@@ -32,6 +32,8 @@ export class Schedule {
   /** One line for each priority. */
   readonly #lines: readonly Line<Entry>[]
   #pending = 0
+  /** Those that a place in line is kept for until they join. */
+  readonly #expected = new Set<string>()
   #joins = 0
   readonly #ready = new Heap<Entry>(goesBefore)
   readonly #running = new Set<Entry>()
@@ -74,7 +76,7 @@ export class Schedule {
   }
 
   get isFull(): boolean {
-    return this.#pending >= this.options.depth
+    return this.#pending + this.#expected.size >= this.options.depth
   }
 
   has(testId: string): boolean {
@@ -87,6 +89,10 @@ export class Schedule {
 
   isPending(testId: string): boolean {
     return (this.#tests.get(testId)?.lineIndex ?? -1) >= 0
+  }
+
+  isExpected(testId: string): boolean {
+    return this.#expected.has(testId)
   }
 
   isRunning(testId: string): boolean {
@@ -123,6 +129,16 @@ export class Schedule {
     this.#counts[state]++
   }
 
+  /** It will join the line, or `forgo` that: its place is taken from here on. */
+  expect(testId: string): void {
+    assert(this.#tests.has(testId), 'who is expected is in the schedule')
+    this.#expected.add(testId)
+  }
+
+  forgo(testId: string): void {
+    this.#expected.delete(testId)
+  }
+
   /** Joins the line, behind all of its priority. */
   enqueue(testId: string, priority: number): void {
     const entry = this.#entry(testId)
@@ -132,6 +148,7 @@ export class Schedule {
     entry.isReady = false
     this.#lines[priority]!.append(entry)
     this.#pending++
+    this.#expected.delete(testId)
   }
 
   /** It could run, and will hold these names meanwhile. False where it does not stand in line. */
@@ -182,6 +199,7 @@ export class Schedule {
     this.#release(entry)
     this.#counts[entry.state]--
     this.#tests.delete(testId)
+    this.#expected.delete(testId)
   }
 
   /** How long a test ran. */

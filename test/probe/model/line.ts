@@ -4,18 +4,22 @@
  * Who is in the schedule has an actor; the counts add up; with a free slot nobody waits who could run; and
  * between two calm moments nobody began to run while somebody before him could have.
  */
+import { DEPTH_DEFAULT } from '../../../src/probe/limits.ts'
 import type { ProbeSettings } from '../../../src/probe/options.ts'
 import type { RecordedState } from '../../../src/probe/record.ts'
 import type { Schedule } from '../../../src/probe/schedule.ts'
 import { isRetry, type Book, type Known } from './book.ts'
+import type { Requests } from './requests.ts'
 import type { Server } from './server.ts'
 
 type Waiting = Readonly<{ known: Known; version: number; isReady: boolean }>
 
 export class Line {
   readonly #book: Book
+  readonly #requests: Requests
   readonly #isStrict: boolean
   readonly #slots: number
+  readonly #depth: number
   readonly #wrong: (what: string) => void
   /** Who stood in line when all was calm before, and which names were held. */
   #before: readonly Waiting[] = []
@@ -26,12 +30,15 @@ export class Line {
 
   constructor(
     book: Book,
-    { policy, slots = 1 }: Partial<ProbeSettings>,
+    requests: Requests,
+    { policy, slots = 1, depth = DEPTH_DEFAULT }: Partial<ProbeSettings>,
     wrong: (what: string) => void,
   ) {
     this.#book = book
+    this.#requests = requests
     this.#isStrict = policy === 'strict'
     this.#slots = slots
+    this.#depth = depth
     this.#wrong = wrong
   }
 
@@ -57,6 +64,9 @@ export class Line {
   #consistent(server: Server, schedule: Schedule): void {
     const { running, counts, size, pending, testing } = schedule
     if (running > this.#slots) this.#wrong(`${running} slots are taken of ${this.#slots}`)
+    // Those that ran stand in line as well after a restart.
+    if (pending + running > this.#depth + this.#slots)
+      this.#wrong(`${pending} are in line, which may be ${this.#depth}`)
     let sum = 0
     for (const count of Object.values(counts)) sum += count
     if (sum !== size) this.#wrong(`${size} tests are ${sum} in all states`)
@@ -68,6 +78,8 @@ export class Line {
       present++
       if (schedule.isPending(testId)) inLine++
       this.#inPlace(schedule, testId)
+      if (schedule.isExpected(testId) && !this.#requests.isRetrying(testId))
+        this.#wrong(`a place is kept for ${testId}, which will not join`)
       if (!server.hasActor(testId)) this.#wrong(`${testId} is in the schedule and has no actor`)
       this.#agrees(schedule.stateOf(testId)!, testId)
     }

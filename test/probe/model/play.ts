@@ -78,7 +78,7 @@ class Player {
     this.#estate = new Estate(this.#book, settings.slots ?? 1, wrong)
     const isFair = program.troubles.length === 0 && !ops.some(isHarm)
     this.#requests = new Requests(this.#book, isFair, wrong)
-    this.#line = new Line(this.#book, settings, wrong)
+    this.#line = new Line(this.#book, this.#requests, settings, wrong)
   }
 
   async play(): Promise<void> {

@@ -57,6 +57,16 @@ export class Requests {
     return asked
   }
 
+  /** Whether somebody waits to be told that it is run again. */
+  isRetrying(testId: string): boolean {
+    return this.all.some(
+      (asked) =>
+        asked.type === 'retry-test' &&
+        asked.testId === testId &&
+        asked.answers + asked.deadLetters === 0,
+    )
+  }
+
   onDeadLetter(message: unknown): void {
     const asked = this.all.find((each) => each.message === message)
     if (asked === undefined) return
