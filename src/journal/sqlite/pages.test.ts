@@ -121,6 +121,24 @@ test('a transaction without its end is torn, and what is there of it can be read
   assert.deepEqual(pages.withTorn().page(number), last)
 })
 
+test('the end of a torn transaction is read though the frame before it is gone', () => {
+  const path = join(directory, 'ending.db')
+  const database = new DatabaseSync(path)
+  database.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0;
+    create table texts (text text); insert into texts values (hex(zeroblob(20000)))`)
+  const log = readFileSync(`${path}-wal`)
+  const file = readFileSync(path)
+  database.close()
+  const end = log.length - FRAME
+  const number = log.readUInt32BE(end)
+  log.fill(0, end - FRAME, end)
+
+  const pages = pagesOf({ file, log }).withTorn()
+
+  assert.deepEqual(pages.page(number), log.subarray(end + 24))
+  assert.equal(pages.count, number)
+})
+
 test('the latest pages are read across the damage, and what the damage hides is read too', () => {
   const image = killed(6)
   const { log } = pagesOf(image)

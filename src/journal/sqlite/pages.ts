@@ -231,9 +231,7 @@ function readLog(log: Bytes, { pageBytes, pagesInFile, isTornLaid }: LogOptions)
     frames.findLastIndex(({ right, mark, current }, n) =>
       isTornLaid ? current : right && mark > 0 && (damaged || n < sound),
     )
-  const pages = isTornLaid
-    ? frames.slice(0, end).reduce((most, { right, page }) => Math.max(most, right ? page : 0), 0)
-    : (frames[end - 1]?.mark ?? 0)
+  const pages = isTornLaid ? reachOf(frames, pagesInFile) : (frames[end - 1]?.mark ?? 0)
   const latest = new Map<number, number>()
   const hidden: number[] = []
   for (const frame of frames.slice(0, end)) {
@@ -254,6 +252,18 @@ function readLog(log: Bytes, { pageBytes, pagesInFile, isTornLaid }: LogOptions)
   function isPossible({ page }: Frame): boolean {
     return page >= 1 && page <= Math.max(pages, pagesInFile)
   }
+}
+
+/**
+ * How many pages there are when all frames are laid. A frame that is as it was does not check out behind one
+ * that is not; but whatever page it says, every page behind the file has a frame.
+ */
+function reachOf(frames: readonly Frame[], pagesInFile: number): number {
+  const pagesMax = pagesInFile + frames.length
+  let most = 0
+  for (const { current, page } of frames)
+    if (current && page <= pagesMax) most = Math.max(most, page)
+  return most
 }
 
 function headerIsWhole(header: Buffer, pageBytes: number): boolean {
