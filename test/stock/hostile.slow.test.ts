@@ -38,6 +38,9 @@ let served: Served
 let well: Well
 let requests = 0
 
+/** Tests of what is done beside a client that behaves. */
+const beside = { test: testBeside }
+
 before(async () => {
   served = await serve({
     'http.bodyMax': `${BODY_BYTES / 1024}KiB`,
@@ -50,7 +53,7 @@ before(async () => {
 after(async () => served[Symbol.asyncDispose]())
 
 describe('clients that never finish', () => {
-  beside(
+  beside.test(
     `${SLOW_CLIENTS} that send a body byte by byte are told that they took too long`,
     async () => {
       const body = JSON.stringify(SALE!.body('slow'))
@@ -72,7 +75,7 @@ describe('clients that never finish', () => {
     },
   )
 
-  beside('one that sends a header byte by byte is told so, or is hung up on', async () => {
+  beside.test('one that sends a header byte by byte is told so, or is hung up on', async () => {
     const pieces = `GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ${'y'.repeat(1_000)}`
     const answer = await raw(served.server.url, { pieces, pauseMs: 100 })
     assert.ok(answer.status === 408 || answer.status === 0, answer.head)
@@ -81,7 +84,7 @@ describe('clients that never finish', () => {
 })
 
 describe('too much', () => {
-  beside('of a body is refused before it is read, at one byte past the limit', async () => {
+  beside.test('of a body is refused before it is read, at one byte past the limit', async () => {
     const fits = sized(BODY_BYTES)
     const large = sized(BODY_BYTES + 1)
     refused(await sent(post(SALES, fits)), 400, 'BadRequest')
@@ -93,7 +96,7 @@ describe('too much', () => {
     refused(await sent(announced), 413, 'PayloadTooLarge', 'body-too-large')
   })
 
-  beside('of a body that does not say how long it is, is refused as well', async () => {
+  beside.test('of a body that does not say how long it is, is refused as well', async () => {
     const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`
     const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
     const pieces = [request('POST', SALES, headers), ...Array.from({ length: 64 }, () => chunk)]
@@ -101,7 +104,7 @@ describe('too much', () => {
     refused(answer, 413, 'PayloadTooLarge', 'body-too-large')
   })
 
-  beside('of headers is refused', async () => {
+  beside.test('of headers is refused', async () => {
     const large = await sent(request('GET', '/health/live', [`X: ${'y'.repeat(20_000)}`]))
     assert.equal(large.status, 431, large.head)
     const many = Array.from({ length: 200 }, (_, n) => `X-${n}: y`)
@@ -109,7 +112,7 @@ describe('too much', () => {
     assert.equal(answer.status, 431, answer.head)
   })
 
-  beside('of a path is refused', async () => {
+  beside.test('of a path is refused', async () => {
     for (const length of [3_000, 20_000]) {
       const path = `/locations/${'x'.repeat(length)}/products/beans`
       const answer = await sent(request('GET', path))
@@ -136,19 +139,22 @@ describe('a body that is no JSON', () => {
   }
 
   for (const [name, text] of Object.entries(TEXTS))
-    beside(`but ${name} is refused`, async () => {
+    beside.test(`but ${name} is refused`, async () => {
       refused(await sent(post(SALES, text)), 400, 'BadRequest', 'bad-json')
     })
 
-  beside('because it is empty lacks every field', async () => {
+  beside.test('because it is empty lacks every field', async () => {
     refused(await sent(post(SALES, '')), 400, 'BadRequest', 'bad-input')
   })
 
-  beside('at the deepest that is allowed is read, and found wrong for what it is', async () => {
-    refused(await sent(post(SALES, nested(DEPTH_MAX))), 400, 'BadRequest', 'bad-input')
-  })
+  beside.test(
+    'at the deepest that is allowed is read, and found wrong for what it is',
+    async () => {
+      refused(await sent(post(SALES, nested(DEPTH_MAX))), 400, 'BadRequest', 'bad-input')
+    },
+  )
 
-  beside('or does not say that it is JSON, is refused', async () => {
+  beside.test('or does not say that it is JSON, is refused', async () => {
     const body = JSON.stringify(SALE!.body('typed'))
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x']) {
       const headers = [`Content-Type: ${type}`, `Content-Length: ${body.length}`]
@@ -157,7 +163,7 @@ describe('a body that is no JSON', () => {
     }
   })
 
-  beside('or is two requests in one by its lengths, is refused', async () => {
+  beside.test('or is two requests in one by its lengths, is refused', async () => {
     const smuggled = request(
       'POST',
       SALES,
@@ -172,35 +178,38 @@ describe('a body that is no JSON', () => {
 
 describe('a body that would change every object', () => {
   for (const write of WRITES)
-    beside(`of a ${write.name} is refused wherever it hides, and changes nothing`, async () => {
-      const path = write.path(PLACE, PRODUCT)
-      const { requestId, ...rest } = write.body(id())
-      const right = JSON.stringify({ requestId, ...rest })
-      const inherited = JSON.stringify({ ...rest, requestId: 'polluted', isAdmin: true })
-      const hidden = [
-        right.replace('{', `{"__proto__":${inherited},`),
-        right.replace('{', `{"constructor":{"prototype":${inherited}},`),
-        right.replace('{', `{"more":{"deep":[{"__proto__":${inherited}}]},`),
-        right.replace('{', `{"\\u005f_proto__":${inherited},`),
-        `{"__proto__":${inherited}}`,
-        `[{"__proto__":${inherited}}]`,
-      ]
-      const events = await served.events()
-      await well.stop()
-      for (const body of hidden) {
-        const answer = await sent(post(path, body))
-        refused(answer, 400, 'BadRequest', 'bad-json')
-      }
-      const empty = await served.ask('POST', path, {})
-      assert.equal(empty.status, 400, 'an empty body has inherited its fields')
-      assert.ok((at(empty.json, 'missingFields') as string[]).includes('requestId'))
-      assert.ok((await served.events()) >= events)
-      const fate = await served.ask('GET', '/requests/polluted')
-      assert.equal(fate.status, 404)
-    })
+    beside.test(
+      `of a ${write.name} is refused wherever it hides, and changes nothing`,
+      async () => {
+        const path = write.path(PLACE, PRODUCT)
+        const { requestId, ...rest } = write.body(id())
+        const right = JSON.stringify({ requestId, ...rest })
+        const inherited = JSON.stringify({ ...rest, requestId: 'polluted', isAdmin: true })
+        const hidden = [
+          right.replace('{', `{"__proto__":${inherited},`),
+          right.replace('{', `{"constructor":{"prototype":${inherited}},`),
+          right.replace('{', `{"more":{"deep":[{"__proto__":${inherited}}]},`),
+          right.replace('{', `{"\\u005f_proto__":${inherited},`),
+          `{"__proto__":${inherited}}`,
+          `[{"__proto__":${inherited}}]`,
+        ]
+        const events = await served.events()
+        await well.stop()
+        for (const body of hidden) {
+          const answer = await sent(post(path, body))
+          refused(answer, 400, 'BadRequest', 'bad-json')
+        }
+        const empty = await served.ask('POST', path, {})
+        assert.equal(empty.status, 400, 'an empty body has inherited its fields')
+        assert.ok((at(empty.json, 'missingFields') as string[]).includes('requestId'))
+        assert.ok((await served.events()) >= events)
+        const fate = await served.ask('GET', '/requests/polluted')
+        assert.equal(fate.status, 404)
+      },
+    )
 
   const placed = new Set<string>()
-  beside('as a name in a path, a query or a header is a name like any other', async () => {
+  beside.test('as a name in a path, a query or a header is a name like any other', async () => {
     for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
       const level = await served.ask('GET', `/locations/${name}/products/${name}`)
       assert.equal(level.status, placed.has(name) ? 200 : 404, level.text)
@@ -220,7 +229,7 @@ describe('a body that would change every object', () => {
 })
 
 describe('a path that leads out', () => {
-  beside(
+  beside.test(
     `in ${TRAVERSALS.length} spellings, in every place of a path, reaches no file`,
     async () => {
       assert.ok(TRAVERSALS.length >= 500)
@@ -259,25 +268,28 @@ describe('a path that leads out', () => {
     },
   )
 
-  beside('as the name of a place or of a product is kept, and never becomes a file', async () => {
-    const kept = filesOf(served.server.directory)
-    for (const name of [
-      '../../etc/passwd',
-      '..\\..\\data',
-      '/etc/passwd',
-      '.',
-      '..',
-      'C:\\x',
-      '~root',
-    ]) {
-      await served.place(`x${name}`)
-      const path = DELIVERY!.path(encodeURIComponent(`x${name}`), '')
-      const answer = await served.ask('POST', path, DELIVERY!.body(id(), { product: name }))
-      assert.equal(answer.status, 201, answer.text)
-    }
-    assert.deepEqual(filesOf(served.server.directory), kept)
-    assert.match(readFileSync('/etc/passwd', 'utf8'), /^root:/)
-  })
+  beside.test(
+    'as the name of a place or of a product is kept, and never becomes a file',
+    async () => {
+      const kept = filesOf(served.server.directory)
+      for (const name of [
+        '../../etc/passwd',
+        '..\\..\\data',
+        '/etc/passwd',
+        '.',
+        '..',
+        'C:\\x',
+        '~root',
+      ]) {
+        await served.place(`x${name}`)
+        const path = DELIVERY!.path(encodeURIComponent(`x${name}`), '')
+        const answer = await served.ask('POST', path, DELIVERY!.body(id(), { product: name }))
+        assert.equal(answer.status, 201, answer.text)
+      }
+      assert.deepEqual(filesOf(served.server.directory), kept)
+      assert.match(readFileSync('/etc/passwd', 'utf8'), /^root:/)
+    },
+  )
 })
 
 test('after all of it nothing has failed inside', () => {
@@ -285,8 +297,7 @@ test('after all of it nothing has failed inside', () => {
   assert.deepEqual(failed, [])
 })
 
-/** A test of what is done beside a client that behaves. */
-function beside(name: string, attack: () => Promise<void>): void {
+function testBeside(name: string, attack: () => Promise<void>): void {
   test(name, async (t) => {
     for (let round = 1; ; round += 1) {
       well = behave()
