@@ -95,11 +95,12 @@ export class RecordRows {
     const count = Number(row?.['count'])
     if (count === 0) return []
     if (count === limit) return undefined
-    const names = String(row?.['keys'])
-    const keys = names.split(SEPARATOR)
     const crcs = String(row?.['crcs']).split(',').map(Number)
-    if (keys.length !== count || crcs.length !== count || !crcs.every(isCrc)) return undefined
-    return names === asked.join(SEPARATOR) ? [{ keys, crcs }] : stretchesOf(keys, crcs, asked)
+    if (crcs.length !== count || !crcs.every(isCrc)) return undefined
+    const found = String(row?.['keys'])
+    if (found === asked.join(SEPARATOR)) return [{ keys: asked, crcs }]
+    const keys = found.split(SEPARATOR)
+    return keys.length === count ? stretchesOf(keys, crcs, asked) : undefined
   }
 
   #each(id: number, asked: readonly string[]): Stretch {
