@@ -89,6 +89,7 @@ function beginBurial(core: QueueCore): void {
     leavers.push(leaver)
     bytes += state.slots.bytes[leaver.slot]!
   }
+  // Where nothing has to be read, whoever settled it waits for one commit as for any other end.
   const { texts } = state.slots
   const grave = core.shared.graveOf(core.entry)
   if (grave !== undefined && leavers.every(({ slot }) => texts.get(slot) !== undefined))

@@ -131,7 +131,7 @@ export function messageOf(
 }
 
 const NO_ATTRIBUTES: Readonly<Record<string, MessageAttribute>> = Object.freeze({})
-const NO_FAILURES: readonly Failure[] = []
+export const NO_FAILURES: readonly Failure[] = []
 
 function extrasSpan(text: string): readonly [from: number, to: number] {
   let at = 1

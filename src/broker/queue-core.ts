@@ -7,7 +7,7 @@ import { Deque } from '../std/index.ts'
 import type { Failure, NewMessage, QueueFault, Sent } from './broker.ts'
 import type { Leaver } from './dying.ts'
 import { keyOf } from './message-id.ts'
-import { extrasOf } from './message-text.ts'
+import { extrasOf, NO_FAILURES } from './message-text.ts'
 import type { Purge } from './purging.ts'
 import { QueueState } from './queue-state.ts'
 import type { Reading } from './receiving.ts'
@@ -178,8 +178,6 @@ export class QueueCore {
     return this.failures.get(slot) ?? extrasOf(text)?.failures ?? NO_FAILURES
   }
 }
-
-const NO_FAILURES: readonly Failure[] = []
 
 export function zeroCounts(): RunningCounts {
   return {

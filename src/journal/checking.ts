@@ -264,6 +264,7 @@ function refuseTwice<T>(
   }
 }
 
+/** Any order will do, as long as it is one. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1
 }

@@ -33,6 +33,18 @@ function killed(transactions: number, { earlier = 0 } = {}): Image {
   return image
 }
 
+/** A file whose log has one transaction of many frames. */
+function large(): Image {
+  const path = join(directory, 'large.db')
+  const database = new DatabaseSync(path)
+  database.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0;
+    create table texts (text text); insert into texts values (hex(zeroblob(20000)))`)
+  const image = { file: readFileSync(path), log: readFileSync(`${path}-wal`) }
+  database.close()
+  rmSync(path)
+  return image
+}
+
 function pagesOf({ file, log }: Image): Pages {
   return readPages(imageBytes(file), imageBytes(log))
 }
@@ -103,13 +115,7 @@ test('a frame that does not check out is damage where transactions follow it, an
 })
 
 test('a transaction without its end is torn, and what is there of it can be read', () => {
-  const path = join(directory, 'large.db')
-  const database = new DatabaseSync(path)
-  database.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0;
-    create table texts (text text); insert into texts values (hex(zeroblob(20000)))`)
-  const log = readFileSync(`${path}-wal`)
-  const file = readFileSync(path)
-  database.close()
+  const { file, log } = large()
 
   const pages = pagesOf({ file, log: log.subarray(0, -1) })
 
@@ -122,13 +128,7 @@ test('a transaction without its end is torn, and what is there of it can be read
 })
 
 test('the end of a torn transaction is read though the frame before it is gone', () => {
-  const path = join(directory, 'ending.db')
-  const database = new DatabaseSync(path)
-  database.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0;
-    create table texts (text text); insert into texts values (hex(zeroblob(20000)))`)
-  const log = readFileSync(`${path}-wal`)
-  const file = readFileSync(path)
-  database.close()
+  const { file, log } = large()
   const end = log.length - FRAME
   const number = log.readUInt32BE(end)
   log.fill(0, end - FRAME, end)
